@@ -1,0 +1,48 @@
+"""Differentiable simulation of constrained mechanisms: SPARK methods for index-3 DAEs."""
+
+import importlib.metadata
+
+from ._consistent import (
+    constraint_rank as constraint_rank,
+    constraint_residuals as constraint_residuals,
+    ConstraintRank as ConstraintRank,
+    ConstraintResiduals as ConstraintResiduals,
+    Multipliers as Multipliers,
+    multipliers as multipliers,
+    project as project,
+    Projection as Projection,
+)
+from ._kkt import (
+    AbstractLinearSolver as AbstractLinearSolver,
+    DenseLU as DenseLU,
+    ElementwiseInverse as ElementwiseInverse,
+    KKTBlocks as KKTBlocks,
+)
+from ._results import RESULTS as RESULTS
+from ._rollout import (
+    rollout as rollout,
+    Solution as Solution,
+    SolveError as SolveError,
+    Statistics as Statistics,
+    step as step,
+)
+from ._step import (
+    NewtonOptions as NewtonOptions,
+    Stages as Stages,
+    StepInfo as StepInfo,
+)
+from ._system import (
+    AbstractConstrainedSystem as AbstractConstrainedSystem,
+    ConstrainedSystem as ConstrainedSystem,
+    LagrangianSystem as LagrangianSystem,
+    MechanicalSystem as MechanicalSystem,
+)
+from ._tableau import (
+    AbstractSparkMethod as AbstractSparkMethod,
+    Gauss as Gauss,
+    RadauIIA as RadauIIA,
+    SparkTableau as SparkTableau,
+)
+
+
+__version__ = importlib.metadata.version("jaxspark")

@@ -1,0 +1,15 @@
+"""Consistent values: constraint residuals and rank, projection, multipliers."""
+
+from ._multipliers import (
+    flat_multipliers as flat_multipliers,
+    Multipliers as Multipliers,
+    multipliers as multipliers,
+)
+from ._project import project as project, Projection as Projection
+from ._residuals import (
+    constraint_rank as constraint_rank,
+    constraint_residuals as constraint_residuals,
+    ConstraintRank as ConstraintRank,
+    ConstraintResiduals as ConstraintResiduals,
+    flat_residuals as flat_residuals,
+)

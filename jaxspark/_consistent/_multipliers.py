@@ -1,0 +1,89 @@
+"""Multipliers of full order, from the index-1 form of the equations."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._custom_types import Args, FloatScalar, RealScalarLike, State
+from .._implicit import newton_root
+from .._kkt import inverse
+from .._system import AbstractConstrainedSystem, as_state, FlatSystem, flatten
+
+
+class Multipliers(eqx.Module):
+    """What the constraints do at a consistent state.
+
+    - `lam`: holonomic multipliers, structured as what `g` returns.
+    - `psi`: nonholonomic multipliers, structured as what `k` returns.
+    - `zdot`: the accelerations, structured as `z`.
+    - `converged`: whether the equations for them could be solved.
+    """
+
+    lam: Any
+    psi: Any
+    zdot: State
+    converged: Any
+
+
+def flat_multipliers(
+    system: FlatSystem,
+    t: FloatScalar,
+    y: Float[Array, " ny"],
+    z: Float[Array, " nz"],
+) -> tuple[Float[Array, " nz"], Float[Array, " nlam"], Float[Array, " npsi"], Any]:
+    """`(zdot, lam, psi, converged)`; see [`jaxspark.multipliers`][]."""
+    nz, nlam, dtype = system.nz, system.nlam, y.dtype
+
+    def index_one(x, parameters):
+        system, t, y, z = parameters
+        zdot, lam, psi = x[:nz], x[nz : nz + nlam], x[nz + nlam :]
+        at, direction = (t, y, z), (jnp.ones_like(t), system.velocity(t, y, z), zdot)
+        _, momentum_rate = jax.jvp(system.momentum, at, direction)
+        force = system.f(t, y, z, psi) + system.constraint_force(t, y, lam)
+        equations = [momentum_rate - force]
+        if system.g is not None:
+            equations.append(jax.jvp(system.holonomic_rate, at, direction)[1])
+        if system.k is not None:
+            equations.append(jax.jvp(system.nonholonomic, at, direction)[1])
+        return jnp.concatenate(equations)
+
+    guess = jnp.zeros(nz + nlam + system.npsi, dtype)
+    root = newton_root(index_one, (system, t, y, z), guess, inverse)
+    x = root.value
+    return x[:nz], x[nz : nz + nlam], x[nz + nlam :], root.converged
+
+
+def multipliers(
+    system: AbstractConstrainedSystem,
+    t: RealScalarLike,
+    y: State,
+    z: State,
+    args: Args = None,
+) -> Multipliers:
+    r"""The multipliers and accelerations at a consistent state, as accurate as the state.
+
+    Solves the index-1 system `d/dt p = f + r`, `d/dt gdot = 0`, `d/dt k = 0` for
+    `(z', lam, psi)`; time derivatives are forward derivatives along the motion.
+
+    **Arguments:**
+
+    - `system`: the constrained system.
+    - `t`, `y`, `z`: a consistent state (see [`jaxspark.project`][]).
+    - `args`: passed to the system's functions.
+
+    **Returns:** a [`jaxspark.Multipliers`][]; NaN where they are not determined.
+
+    Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1
+    (1.46); L. O. Jay, *On modified Newton iterations for SPARK methods applied to
+    constrained systems in mechanics*, equation (2), for solvability.
+    """
+    y, z = as_state("y", y), as_state("z", z)
+    t = jnp.asarray(t, jnp.result_type(*jax.tree.leaves(y)))
+    flat, flat_y, flat_z = flatten(system, t, y, z, args)
+    zdot, lam, psi, converged = flat_multipliers(flat, t, flat_y, flat_z)
+    return Multipliers(
+        flat.unravel_lam(lam), flat.unravel_psi(psi), flat.unravel_z(zdot), converged
+    )

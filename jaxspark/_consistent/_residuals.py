@@ -1,0 +1,128 @@
+"""How well a state satisfies the constraints, and whether they are independent."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from .._custom_types import Args, FloatScalar, RealScalarLike, State
+from .._system import AbstractConstrainedSystem, as_state, FlatSystem, flatten
+
+
+class ConstraintResiduals(eqx.Module):
+    """The values of the constraint functions, zero at a consistent state.
+
+    - `g`: holonomic constraints, structured as what `g` returns.
+    - `gdot`: their time derivatives `g_t + g_y v`.
+    - `k`: nonholonomic constraints.
+    """
+
+    g: Any
+    gdot: Any
+    k: Any
+
+
+class ConstraintRank(eqx.Module):
+    """Whether the constraints at a state are independent.
+
+    - `rank`: of the constraint Jacobian `[g_y v_z; k_z]`.
+    - `size`: the number of constraints.
+    - `null_direction`: the combination of the constraints, `(lam, psi)` of norm 1, that is
+        closest to being redundant; meaningful if `rank < size`.
+    - `singular_values`: of the Jacobian with rows scaled to norm 1, in descending order.
+    """
+
+    rank: Int[Array, ""]
+    size: int = eqx.field(static=True)
+    null_direction: tuple[Any, Any]
+    singular_values: Float[Array, " m"]
+
+
+def flat_residuals(
+    system: FlatSystem,
+    t: FloatScalar,
+    y: Float[Array, " ny"],
+    z: Float[Array, " nz"],
+) -> tuple[Float[Array, " nlam"], Float[Array, " nlam"], Float[Array, " npsi"]]:
+    """`(g, gdot, k)` at a state."""
+    return (
+        system.holonomic(t, y),
+        system.holonomic_rate(t, y, z),
+        system.nonholonomic(t, y, z),
+    )
+
+
+def _prepare(system, t, y, z, args):
+    y, z = as_state("y", y), as_state("z", z)
+    t = jnp.asarray(t, jnp.result_type(*jax.tree.leaves(y)))
+    flat, flat_y, flat_z = flatten(system, t, y, z, args)
+    return flat, t, flat_y, flat_z
+
+
+def constraint_residuals(
+    system: AbstractConstrainedSystem,
+    t: RealScalarLike,
+    y: State,
+    z: State,
+    args: Args = None,
+) -> ConstraintResiduals:
+    """Evaluate the constraints and the time derivative of the holonomic ones.
+
+    **Arguments:**
+
+    - `system`: the constrained system.
+    - `t`, `y`, `z`, `args`: where.
+
+    **Returns:** a [`jaxspark.ConstraintResiduals`][].
+    """
+    flat, *at = _prepare(system, t, y, z, args)
+    g, gdot, k = flat_residuals(flat, *at)
+    return ConstraintResiduals(
+        flat.unravel_lam(g), flat.unravel_lam(gdot), flat.unravel_psi(k)
+    )
+
+
+def velocity_constraints(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> Float[Array, " nlam+npsi"]:
+    """`[gdot; k]`."""
+    _, gdot, k = flat_residuals(system, t, y, z)
+    return jnp.concatenate([gdot, k])
+
+
+def constraint_rank(
+    system: AbstractConstrainedSystem,
+    t: RealScalarLike,
+    y: State,
+    z: State,
+    args: Args = None,
+) -> ConstraintRank:
+    """The rank of the constraint Jacobian, and which combination makes it deficient.
+
+    **Arguments:**
+
+    - `system`: the constrained system.
+    - `t`, `y`, `z`, `args`: where.
+
+    **Returns:** a [`jaxspark.ConstraintRank`][]. No gradient flows through it.
+    """
+    flat, t, flat_y, flat_z = _prepare(system, t, y, z, args)
+    jacobian = jax.jacfwd(lambda z: velocity_constraints(flat, t, flat_y, z))(flat_z)
+    jacobian = jax.lax.stop_gradient(jacobian)
+    size = flat.nlam + flat.npsi
+    if size == 0:
+        empty = jnp.zeros(0, flat_y.dtype)
+        nothing = (flat.unravel_lam(empty), flat.unravel_psi(empty))
+        return ConstraintRank(jnp.asarray(0), 0, nothing, empty)
+    norms = jnp.linalg.norm(jacobian, axis=1, keepdims=True)
+    scaled = jacobian / jnp.where(norms > 0, norms, 1)
+    left, values, _ = jnp.linalg.svd(scaled, full_matrices=True)
+    values = jnp.concatenate([values, jnp.zeros(size - values.size, values.dtype)])
+    threshold = 32 * size * jnp.finfo(values.dtype).eps * jnp.max(values)
+    # Back to the unscaled rows: direction^T jacobian = 0.
+    direction = left[:, -1] / jnp.where(norms > 0, norms, 1)[:, 0]
+    direction = direction / jnp.linalg.norm(direction)
+    null = flat.unravel_lam(direction[: flat.nlam]), flat.unravel_psi(direction[flat.nlam :])
+    return ConstraintRank(jnp.sum(values > threshold), size, null, values)

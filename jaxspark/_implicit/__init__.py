@@ -1,0 +1,9 @@
+"""Implicit differentiation: derivatives at the solution, never through the iteration."""
+
+from ._dense_root import newton_root as newton_root
+from ._refine import preconditioned_solve as preconditioned_solve
+from ._root import (
+    CHECKPOINT_NAME as CHECKPOINT_NAME,
+    differentiable_root as differentiable_root,
+)
+from ._stop import stop_gradient as stop_gradient

@@ -1,0 +1,75 @@
+"""Newton's method with the full Jacobian, for small systems of equations."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from ._refine import preconditioned_solve
+from ._root import differentiable_root
+from ._stop import stop_gradient
+
+
+Vector = Float[Array, " n"]
+MAX_ITERATIONS = 30
+
+
+class DenseRoot(eqx.Module):
+    """A root and whether it is one."""
+
+    value: Vector
+    converged: Bool[Array, ""]
+
+
+def newton_root(
+    residual: Callable[..., Vector],
+    parameters: object,
+    guess: Vector,
+    invert: Callable[[Float[Array, "n n"]], Float[Array, "n n"]],
+) -> DenseRoot:
+    """A root of `residual(x, parameters)`, differentiable with respect to `parameters`.
+
+    **Arguments:**
+
+    - `residual`: the equations.
+    - `parameters`: a PyTree with everything that they depend on.
+    - `guess`: starting values.
+    - `invert`: the (generalised) inverse of a matrix.
+
+    **Returns:** the root, to rounding error, and whether the iteration converged. It has
+    converged when an update is rounding error or, close to that, no longer shrinks.
+    """
+    guess = stop_gradient(guess)
+    frozen = stop_gradient(parameters)
+    epsilon = jnp.finfo(guess.dtype).eps
+
+    def inverse_at(x):
+        return invert(jax.jacfwd(residual)(x, frozen))
+
+    def body(carry):
+        x, count, previous, _, _ = carry
+        update = inverse_at(x) @ residual(x, frozen)
+        x = x - update
+        size = jnp.max(jnp.abs(update), initial=0)
+        scale = 1 + jnp.max(jnp.abs(x), initial=0)
+        done = size <= 4 * epsilon * scale
+        done = done | ((size <= 1e5 * epsilon * scale) & (size > 0.3 * previous))
+        return x, count + 1, size, done, ~jnp.isfinite(size)
+
+    def unfinished(carry):
+        _, count, _, done, failed = carry
+        return ~(done | failed) & (count < MAX_ITERATIONS)
+
+    no = jnp.asarray(False)
+    start = (guess, jnp.asarray(0), jnp.asarray(jnp.inf, guess.dtype), no, no)
+    x, _, _, converged, _ = jax.lax.while_loop(unfinished, body, start)
+    x = jnp.where(converged, x, guess)
+
+    def linear_solve(matvec, rhs, at):
+        inverse = inverse_at(stop_gradient(at))
+        return preconditioned_solve(matvec, lambda b: inverse @ b, rhs, lambda b: (b,))
+
+    root = differentiable_root(lambda x: residual(x, parameters), x, linear_solve)
+    return DenseRoot(root, converged)

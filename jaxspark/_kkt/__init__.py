@@ -1,0 +1,10 @@
+"""Linear solvers for the matrices K2 and K3, behind one interface."""
+
+from ._base import (
+    AbstractLinearSolver as AbstractLinearSolver,
+    KKTBlocks as KKTBlocks,
+    kkt_blocks as kkt_blocks,
+)
+from ._dense import DenseLU as DenseLU
+from ._elementwise import ElementwiseInverse as ElementwiseInverse
+from ._select import inverse as inverse, select_linear_solver as select_linear_solver

@@ -1,0 +1,34 @@
+"""How a computation ended: a value, turned into an error only on request."""
+
+import equinox as eqx
+
+
+class RESULTS(eqx.Enumeration):
+    """Result codes. `RESULTS.successful` is the only good one."""
+
+    successful = ""
+    newton_diverged = (
+        "Newton's iteration for the stage equations diverged. Use a smaller step size, or "
+        "check that the system is smooth near the state where it stopped."
+    )
+    newton_iteration_limit = (
+        "Newton's iteration for the stage equations did not converge within "
+        "max_iterations. Use a smaller step size, or raise max_iterations."
+    )
+    singular = (
+        "The matrix K2 = [[p_z, -r_lam, -f_psi], [g_y v_z, 0, 0], [k_z, 0, 0]] is singular: "
+        "the constraints are redundant, or act on directions without mass. "
+        "jaxspark.constraint_rank tells which combination of constraints is at fault."
+    )
+    nonfinite = (
+        "A function of the system returned NaN or infinity. Check args, the initial values, "
+        "and that the state has not left the functions' domain."
+    )
+    inconsistent_initial_values = (
+        "The initial values violate the constraints. jaxspark.project makes them consistent."
+    )
+    zero_step_size = "The step size is zero, so that time cannot advance."
+    projection_failed = (
+        "The projection onto the constraints did not converge. Start closer to a consistent "
+        "state, hold fewer coordinates, or check that the constraints can be satisfied."
+    )

@@ -1,0 +1,52 @@
+"""A failed result, turned into an error that names the constraint, the time and the cure."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._consistent import ConstraintRank
+from .._consistent._project import describe
+from .._results import RESULTS
+from ._solution import Solution
+
+
+class SolveError(RuntimeError):
+    """A rollout failed. Its `solution`, up to the last good state, is kept.
+
+    **Arguments:**
+
+    - `message`: what happened, where, and the cure.
+    - `solution`: the [`jaxspark.Solution`][].
+    """
+
+    def __init__(self, message: str, solution: Solution):
+        super().__init__(message)
+        self.solution = solution
+
+
+def raise_on_failure(solution: Solution) -> Solution:
+    """The solution, or an error: at once if values are known, at run time if traced."""
+    failed = solution.result != RESULTS.successful
+    if isinstance(failed, jax.core.Tracer):
+        return solution.result.error_if(solution, failed)
+    if bool(jnp.all(~failed)):
+        return solution
+    raise SolveError(_message(solution), solution)
+
+
+def _message(solution: Solution) -> str:
+    result, stats = solution.result, solution.stats
+    reason = RESULTS[result]
+    where = f"It stopped at t = {float(solution.t1):.9g} after {int(stats.num_steps)} steps."
+    residuals, rank = solution.initial_residuals, solution.initial_rank
+    if bool(result == RESULTS.inconsistent_initial_values):
+        return f"{reason} {describe(residuals, rank)} {where}"
+    if bool(result == RESULTS.singular) and isinstance(rank, ConstraintRank):
+        return f"{reason} At the start: {describe(residuals, rank)} {where}"
+    worst = {
+        "g": float(stats.max_g), "g_t + g_y v": float(stats.max_gdot),
+        "k": float(stats.max_k),
+    }  # fmt: skip
+    name = max(worst, key=lambda key: np.nan_to_num(worst[key], nan=np.inf))
+    kept = f"The worst constraint residual until then is {worst[name]:.3e}, of {name}."
+    return f"{reason} {where} {kept}"

@@ -1,0 +1,68 @@
+"""One step for those who write their own loop."""
+
+import jax
+import jax.numpy as jnp
+
+from .._custom_types import Args, RealScalarLike, State
+from .._kkt import AbstractLinearSolver, select_linear_solver
+from .._step import (
+    constant_guess,
+    extrapolated_guess,
+    flat_step,
+    NewtonOptions,
+    StepInfo,
+    Stages,
+)
+from .._system import AbstractConstrainedSystem, as_state, flatten
+from .._tableau import AbstractSparkMethod
+
+
+def step(
+    system: AbstractConstrainedSystem,
+    method: AbstractSparkMethod,
+    t0: RealScalarLike,
+    y0: State,
+    z0: State,
+    h: RealScalarLike,
+    guess: Stages | None = None,
+    args: Args = None,
+    *,
+    ratio: RealScalarLike = 1.0,
+    newton: NewtonOptions = NewtonOptions(),
+    linear_solver: AbstractLinearSolver | None = None,
+) -> tuple[State, State, Stages, StepInfo]:
+    """One step of a SPARK method, a pure function.
+
+    Differentiable with respect to everything but `guess`, in loops and scans too. A step of
+    size 0 returns the state unchanged, and so does one that fails, with the reason in
+    `info.result`: nothing is raised.
+
+    **Arguments:**
+
+    - `system`, `method`: what is solved, by which method.
+    - `t0`, `y0`, `z0`: a consistent state.
+    - `h`: the step size, of either sign.
+    - `guess`: starting values for the stages, from the step before; `None` for constant ones.
+    - `args`: passed to the system's functions.
+    - `ratio`: the size of the step after this one over `h`, for its starting values.
+    - `newton`: tolerances of the Newton iteration.
+    - `linear_solver`: for K2 and K3; by default chosen by size.
+
+    **Returns:** `y1`, `z1`, the starting values for the next step, and a
+    [`jaxspark.StepInfo`][].
+
+    Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to
+    constrained systems in mechanics*, section 2.
+    """
+    y0, z0 = as_state("y0", y0), as_state("z0", z0)
+    dtype = jnp.result_type(*jax.tree.leaves(y0))
+    t0, h = jnp.asarray(t0, dtype), jnp.asarray(h, dtype)
+    flat, y, z = flatten(system, t0, y0, z0, args)
+    tableau = method.tableau
+    if guess is None:
+        guess = constant_guess(flat, tableau, y, z)
+    solver = linear_solver or select_linear_solver(flat)
+    y1, z1, info = flat_step(flat, tableau, solver, t0, y, z, h, guess, newton)
+    following = extrapolated_guess(flat, tableau, y, z, info.stages, h, ratio)
+    following = jax.lax.stop_gradient(following)
+    return flat.unravel_y(y1), flat.unravel_z(z1), following, info

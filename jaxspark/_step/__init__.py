@@ -1,0 +1,10 @@
+"""One step: the stage equations, their modified Newton iteration, its starting values."""
+
+from ._newton import NewtonOptions as NewtonOptions
+from ._predict import (
+    constant_guess as constant_guess,
+    extrapolated_guess as extrapolated_guess,
+)
+from ._residual import stage_residual as stage_residual
+from ._stages import Stages as Stages
+from ._step import flat_step as flat_step, StepInfo as StepInfo

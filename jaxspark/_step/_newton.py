@@ -1,0 +1,167 @@
+"""The modified Newton iteration for the stage equations."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from .._custom_types import FloatScalar
+from .._results import RESULTS
+from ._decoupling import ModifiedJacobian
+from ._stages import Stages
+
+
+class NewtonOptions(eqx.Module):
+    """When the iteration for the stage equations stops.
+
+    It has converged when the estimated error, `rate / (1 - rate)` times the last update, is
+    at most `atol + rtol * size`, with `size` the largest entry of `y`, respectively `z`.
+
+    **Arguments:**
+
+    - `rtol`, `atol`: relative and absolute tolerance. Default: 16 times the machine epsilon
+        of the state's dtype, which holds every constraint to rounding error.
+    - `max_iterations`: after which it gives up.
+
+    **Raises:** `ValueError` if a tolerance is not positive or `max_iterations` less than 1.
+    """
+
+    rtol: float | None = eqx.field(default=None, static=True)
+    atol: float | None = eqx.field(default=None, static=True)
+    max_iterations: int = eqx.field(default=40, static=True)
+
+    def __check_init__(self):
+        for name in ("rtol", "atol"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} must be positive; got {value}.")
+        if self.max_iterations < 1:
+            raise ValueError(
+                f"max_iterations must be at least 1; got {self.max_iterations}."
+            )
+
+    def tolerances(self, dtype) -> tuple[float, float]:
+        """`(rtol, atol)` with the defaults of the dtype filled in."""
+        default = 16 * float(jnp.finfo(dtype).eps)
+        return self.rtol or default, self.atol or default
+
+
+class NewtonResult(eqx.Module):
+    """The stages, how many iterations they took, and how it ended."""
+
+    stages: Stages
+    iterations: Int[Array, ""]
+    result: RESULTS
+
+
+class _Scales(eqx.Module):
+    """The sizes by which updates are measured."""
+
+    y: FloatScalar
+    z_stages: FloatScalar
+    z_end: FloatScalar
+    impulse: FloatScalar
+
+    def norm(self, update: Stages) -> FloatScalar:
+        """The update in units of the tolerance; multipliers count by their impulses."""
+
+        def largest(x, scale):
+            return jnp.max(jnp.abs(x), initial=0) / scale
+
+        parts = [
+            largest(update.y, self.y),
+            largest(update.z[:-1], self.z_stages),
+            largest(update.z[-1], self.z_end),
+            largest(update.lam, self.impulse),
+            largest(update.psi, self.impulse),
+        ]
+        return jnp.max(jnp.stack(parts))
+
+
+def _scales(
+    jacobian: ModifiedJacobian, y0: Array, z0: Array, guess: Stages, options: NewtonOptions
+) -> _Scales:
+    rtol, atol = options.tolerances(y0.dtype)
+    h = jnp.abs(jacobian.h)
+    largest_y = jnp.max(jnp.abs(y0), initial=0)
+    largest_z = jnp.maximum(
+        jnp.max(jnp.abs(z0), initial=0), jnp.max(jnp.abs(guess.z), initial=0)
+    )
+    z_end = atol + rtol * largest_z
+    # g(Y)/h = 0 determines the stages Z only up to the rounding error of g, divided by h,
+    # and the multipliers up to that divided by h once more.
+    z_stages = z_end + 8 * jnp.finfo(y0.dtype).eps * largest_y / h
+    multipliers = jnp.maximum(
+        jnp.max(jnp.abs(guess.lam), initial=0), jnp.max(jnp.abs(guess.psi), initial=0)
+    )
+    impulse = 1e3 * (rtol * multipliers + jacobian.mass * z_stages / h)
+    return _Scales(atol + rtol * largest_y, z_stages, z_end, impulse)
+
+
+def modified_newton(
+    residual: Callable[[Stages], Stages],
+    jacobian: ModifiedJacobian,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    guess: Stages,
+    idle: Bool[Array, ""],
+    options: NewtonOptions,
+) -> NewtonResult:
+    """Iterate `x <- x - P^{-1} residual(x)` to convergence, divergence or the limit.
+
+    **Arguments:**
+
+    - `residual`: the stage equations.
+    - `jacobian`: `P`, factorised once, used in every iteration.
+    - `y0`, `z0`: the state at the start, which sets the scale.
+    - `guess`: starting values.
+    - `idle`: if true, return the guess at once (a lane with nothing to do).
+    - `options`: tolerances and limit.
+
+    **Returns:** the stages with statistics and the result code. Under `jax.vmap` finished
+    lanes stay frozen while others go on.
+
+    Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to
+    constrained systems in mechanics*, section 2.2; the test for convergence is that of E.
+    Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, IV.8 (8.10).
+    """
+    scales = _scales(jacobian, y0, z0, guess, options)
+    epsilon = jnp.finfo(y0.dtype).eps
+    rtol, _ = options.tolerances(y0.dtype)
+    # In units of the tolerance: updates that no longer shrink below this are rounding error.
+    floor = max(1.0, 1e4 * float(epsilon) / rtol)
+
+    def body(carry):
+        x, count, previous, _, _ = carry
+        update = jacobian.solve(residual(x))
+        x = jax.tree.map(jnp.subtract, x, update)
+        size = scales.norm(update)
+        rate = size / previous
+        # The first ratio flatters: it also measures how far off the guess was.
+        contraction = jnp.maximum(rate, 0.02)
+        converged = (count > 0) & (rate < 1) & (contraction * size <= 1 - contraction)
+        converged = converged | ((size <= floor) & (rate >= 0.5) & (count > 0))
+        converged = converged | (size <= 0.01)
+        # The second update may exceed the first, where only multipliers were guessed badly.
+        diverged = ~jnp.isfinite(size) | ((count > 1) & (rate >= 2) & (size > floor))
+        return x, count + 1, size, converged, diverged
+
+    def unfinished(carry):
+        _, count, _, converged, diverged = carry
+        return ~(converged | diverged) & (count < options.max_iterations)
+
+    infinity = jnp.asarray(jnp.inf, y0.dtype)
+    start = (guess, jnp.zeros((), jnp.int32), infinity, idle, jnp.asarray(False))
+    x, count, size, converged, _ = jax.lax.while_loop(unfinished, body, start)
+
+    result = RESULTS.where(
+        count >= options.max_iterations,
+        RESULTS.newton_iteration_limit,
+        RESULTS.newton_diverged,
+    )
+    result = RESULTS.where(jnp.isfinite(size) | (count == 0), result, RESULTS.nonfinite)
+    result = RESULTS.where(idle | jacobian.regular(), result, RESULTS.singular)
+    good = converged & (idle | jacobian.regular())
+    return NewtonResult(x, count, RESULTS.where(good, RESULTS.successful, result))

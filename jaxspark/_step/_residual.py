@@ -1,0 +1,72 @@
+"""The nonlinear equations of one step, in the form that Newton's iteration decouples."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._custom_types import FloatScalar
+from .._system import FlatSystem
+from .._tableau import SparkTableau
+from ._stages import mix, Stages
+
+
+def stage_residual(
+    system: FlatSystem,
+    tableau: SparkTableau,
+    t0: FloatScalar,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    h: FloatScalar,
+) -> Callable[[Stages], Stages]:
+    """The residual of equations (4)-(7) as a function of the stages.
+
+    **Arguments:**
+
+    - `system`, `tableau`: what is solved, and by which method.
+    - `t0`, `y0`, `z0`, `h`: where the step starts, and its size (not zero).
+
+    **Returns:** a function from [`jaxspark.Stages`][] to residuals of the same shapes.
+
+    ??? cite "Reference"
+        L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
+        systems in mechanics*, equations (4)-(7).
+    """
+    s = tableau.stages
+    dtype = y0.dtype
+    # Stage times T_i and t1, and the times of the constraint nodes.
+    nodes = jnp.asarray([*tableau.c, 1.0], dtype)
+    T = t0 + nodes * h
+    T_tilde = t0 + jnp.asarray(tableau.c_tilde, dtype) * h
+    p0 = system.momentum(t0, y0, z0)
+
+    def residual(x: Stages) -> Stages:
+        Y, Z = x.y, x.z
+        V = Z[:s] if system.v is None else jax.vmap(system.v)(T[:s], Y[:s], Z[:s])
+        Y_tilde = y0[None, :] + h * mix(tableau.A_bar, V)
+
+        r1 = Y - y0[None, :] - h * mix(tableau.alpha, V)
+
+        P = Z if system.p is None else jax.vmap(system.p)(T, Y, Z)
+        F = jax.vmap(system.f)(T[:s], Y[:s], Z[:s], x.psi)
+        balance = P - p0[None, :] - h * mix(tableau.alpha_hat, F)
+        if system.r is not None:
+            R = jax.vmap(system.r)(T_tilde, Y_tilde, x.lam)
+            balance = balance - h * mix(tableau.alpha_tilde, R)
+        r2 = mix(tableau.Q, balance)
+
+        if system.g is None:
+            r3 = x.lam
+        else:
+            g = jax.vmap(system.g)(T_tilde[1:], Y_tilde[1:]) / h
+            rate = system.holonomic_rate(T[s], Y[s], Z[s])
+            r3 = mix(tableau.Q_check, jnp.concatenate([g, rate[None, :]]))
+
+        if system.k is None:
+            r4 = x.psi
+        else:
+            r4 = mix(tableau.Q_tilde, jax.vmap(system.k)(T, Y, Z))
+        return Stages(r1, r2, r3, r4)
+
+    return residual

@@ -1,0 +1,93 @@
+"""One step of a SPARK method, as a pure function."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from .._custom_types import FloatScalar
+from .._implicit import differentiable_root, preconditioned_solve, stop_gradient
+from .._kkt import AbstractLinearSolver
+from .._results import RESULTS
+from .._system import FlatSystem
+from .._tableau import SparkTableau
+from ._decoupling import modified_jacobian
+from ._newton import modified_newton, NewtonOptions
+from ._residual import stage_residual
+from ._stages import Stages
+
+
+class StepInfo(eqx.Module):
+    """What is known about a step beyond its result.
+
+    - `stages`: the converged stages (on failure, the starting values).
+    - `iterations`: of the modified Newton method.
+    - `result`: how it ended.
+    """
+
+    stages: Stages
+    iterations: Int[Array, ""]
+    result: RESULTS
+
+
+def flat_step(
+    system: FlatSystem,
+    tableau: SparkTableau,
+    linear_solver: AbstractLinearSolver,
+    t0: FloatScalar,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    h: FloatScalar,
+    guess: Stages,
+    options: NewtonOptions,
+) -> tuple[Float[Array, " ny"], Float[Array, " nz"], StepInfo]:
+    """One step from `(t0, y0, z0)` to `t0 + h`.
+
+    A pure function, differentiable with respect to everything but `guess`. With `h = 0` it
+    returns the state unchanged. On failure it returns the state unchanged, with the reason.
+
+    **Arguments:**
+
+    - `system`, `tableau`, `linear_solver`: what is solved, and how.
+    - `t0`, `y0`, `z0`: a consistent state.
+    - `h`: the step size, of either sign.
+    - `guess`: starting values of the stages.
+    - `options`: of the Newton iteration.
+
+    **Returns:** `y1`, `z1`, and a [`jaxspark.StepInfo`][].
+
+    Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to
+    constrained systems in mechanics*, section 2.
+    """
+    idle = h == 0
+    # An idle lane computes with h = 1 and throws the result away: no division by zero.
+    h = jnp.where(idle, jnp.ones_like(h), h)
+    guess = stop_gradient(guess)
+
+    frozen = stop_gradient((system, t0, y0, z0, h))
+    newton = modified_newton(
+        stage_residual(frozen[0], tableau, *frozen[1:]),
+        modified_jacobian(system, tableau, linear_solver, t0, h, guess),
+        frozen[2],
+        frozen[3],
+        guess,
+        idle,
+        options,
+    )
+    good = newton.result == RESULTS.successful
+    # A failed lane must not poison derivatives: its stages are replaced by finite ones.
+    root = jax.tree.map(lambda a, b: jnp.where(good, a, b), newton.stages, guess)
+
+    def linear_solve(matvec, rhs, at):
+        jacobian = modified_jacobian(system, tableau, linear_solver, t0, h, at)
+        return preconditioned_solve(
+            matvec, jacobian.solve, rhs, lambda x: (x.y, x.z)
+        )
+
+    residual = stage_residual(system, tableau, t0, y0, z0, h)
+    stages = differentiable_root(residual, root, linear_solve)
+    moved = good & ~idle
+    y1 = jnp.where(moved, stages.y[-1], y0)
+    z1 = jnp.where(moved, stages.z[-1], z0)
+    info = StepInfo(jax.lax.stop_gradient(root), newton.iterations, newton.result)
+    return y1, z1, info

@@ -1,0 +1,82 @@
+"""The general problem: overdetermined differential-algebraic equations of index 2 and 3."""
+
+from typing import Any
+
+import equinox as eqx
+
+from .._custom_types import Function
+
+
+class AbstractConstrainedSystem(eqx.Module):
+    r"""The six functions of a constrained system, as plain JAX functions.
+
+        y' = v(t, y, z)
+        d/dt p(t, y, z) = f(t, y, z, psi) + r(t, y, lam)
+        0 = g(t, y),   0 = g_t + g_y v,   0 = k(t, y, z)
+
+    A function that is `None` stands for its default: `v = z`, `p = z`, no constraint `g`,
+    no constraint `k`, and for `r` the ideal constraint force `-(g_y v_z)^T lam`.
+
+    ??? cite "Reference"
+        L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
+        systems in mechanics*, equations (1)-(3).
+    """
+
+    v: eqx.AbstractVar[Function | None]
+    p: eqx.AbstractVar[Function | None]
+    f: eqx.AbstractVar[Function]
+    r: eqx.AbstractVar[Function | None]
+    g: eqx.AbstractVar[Function | None]
+    k: eqx.AbstractVar[Function | None]
+
+
+class ConstrainedSystem(AbstractConstrainedSystem):
+    """A constrained system given by its six functions.
+
+    Regularity is needed of `K2 = [[p_z, -r_lam, -f_psi], [g_y v_z, 0, 0], [k_z, 0, 0]]` and
+    of `K3`, its leading part without `psi`; the mass matrix `p_z` itself may be singular.
+
+    The states `y` (coordinates) and `z` (velocities) are arrays or PyTrees of arrays. What
+    `g` and `k` return, an array or a PyTree of arrays, gives `lam` and `psi` their
+    structure. All functions are differentiated automatically.
+
+    **Arguments:**
+
+    - `f`: `f(t, y, z, psi, args)`, the forces, structured as `z`. Ideal nonholonomic
+        constraints enter as `- k_z^T psi`; friction may depend on `psi` in any way. The
+        argument is there (and empty) even if `k` is `None`.
+    - `v`: `v(t, y, z, args)`, structured as `y`. Default `z`.
+    - `p`: `p(t, y, z, args)`, the momenta, structured as `z`. Default `z`.
+    - `g`: `g(t, y, args)`, the holonomic constraints.
+    - `r`: `r(t, y, lam, args)`, the holonomic constraint forces, structured as `z`.
+        Default `-(g_y v_z)^T lam`, for a `v` that is affine in `z`.
+    - `k`: `k(t, y, z, args)`, the nonholonomic constraints.
+
+    **Raises:** `TypeError` if one of them is not callable, `ValueError` if `r` is given
+    without `g`. Wrong shapes and dtypes are found where the system meets its first state.
+
+    ??? cite "Reference"
+        L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
+        systems in mechanics*, equations (1)-(3).
+    """
+
+    f: Function
+    v: Function | None = None
+    p: Function | None = None
+    r: Function | None = None
+    g: Function | None = None
+    k: Function | None = None
+
+    def __check_init__(self):
+        require_callable("f", self.f, optional=False)
+        for name in ("v", "p", "r", "g", "k"):
+            require_callable(name, getattr(self, name))
+        if self.r is not None and self.g is None:
+            raise ValueError("r(t, y, lam, args) is given, but no constraint g.")
+
+
+def require_callable(name: str, function: Any, *, optional: bool = True) -> None:
+    """Raise `TypeError`, naming the argument, unless it is callable (or absent)."""
+    if callable(function) or (optional and function is None):
+        return
+    raise TypeError(f"{name} must be a function; got {type(function).__name__}.")

@@ -1,0 +1,94 @@
+"""Systems given by their Lagrangian: every derivative comes from automatic differentiation."""
+
+import jax
+import jax.numpy as jnp
+
+from .._custom_types import Function
+from ._constrained import AbstractConstrainedSystem, require_callable
+
+
+def add(*trees):
+    """The sum of equally structured PyTrees."""
+    return jax.tree.map(lambda *leaves: sum(leaves[1:], leaves[0]), *trees)
+
+
+def pullback(function: Function, at, covector):
+    """`J^T covector`, with `J` the Jacobian of `function` at `at`, sign reversed."""
+    _, transposed = jax.vjp(function, at)
+    return jax.tree.map(jnp.negative, transposed(covector)[0])
+
+
+class LagrangianSystem(AbstractConstrainedSystem):
+    r"""A Lagrangian system with holonomic and nonholonomic constraints.
+
+        d/dt L_v = L_q + force + nonideal - g_q^T lam - k_v^T psi,   q' = v
+        0 = g(t, q),   0 = k(t, q, v)
+
+    **Arguments:**
+
+    - `lagrangian`: `L(t, q, v, args)`, a scalar (J). `q` and `v` are arrays or PyTrees of
+        arrays, structured alike.
+    - `holonomic`: `g(t, q, args)`; may depend on time.
+    - `nonholonomic`: `k(t, q, v, args)`; may be nonlinear in `v` (Chetaev's rule is used).
+    - `force`: `force(t, q, v, args)`, the generalised forces that have no potential,
+        structured as `q` (N, N m).
+    - `nonideal`: `nonideal(t, q, v, psi, args)`, a force that depends on the multipliers of
+        the nonholonomic constraints, dry friction for instance, structured as `q`. A
+        holonomic constraint whose reaction it needs can be given at the velocity level,
+        as a nonholonomic one.
+
+    **Raises:** `TypeError` if an argument is not a function, `ValueError` if `nonideal` is
+    given without `nonholonomic`.
+
+    ??? cite "Reference"
+        L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian
+        systems*, equations (2.1), (3.1c) and section 3.3.
+    """
+
+    lagrangian: Function
+    holonomic: Function | None = None
+    nonholonomic: Function | None = None
+    force: Function | None = None
+    nonideal: Function | None = None
+
+    def __check_init__(self):
+        require_callable("lagrangian", self.lagrangian, optional=False)
+        for name in ("holonomic", "nonholonomic", "force", "nonideal"):
+            require_callable(name, getattr(self, name))
+        if self.nonideal is not None and self.nonholonomic is None:
+            raise ValueError(
+                "nonideal(t, q, v, psi, args) depends on the multipliers psi of "
+                "nonholonomic constraints, and there are none."
+            )
+
+    @property
+    def v(self) -> None:
+        """Velocities are the derivatives of the coordinates: `v = z`."""
+
+    def p(self, t, y, z, args):
+        """The momenta `L_v`."""
+        return jax.grad(self.lagrangian, 2)(t, y, z, args)
+
+    def f(self, t, y, z, psi, args):
+        """`L_q + force + nonideal - k_v^T psi`."""
+        forces = [jax.grad(self.lagrangian, 1)(t, y, z, args)]
+        if self.force is not None:
+            forces.append(self.force(t, y, z, args))
+        if self.nonideal is not None:
+            forces.append(self.nonideal(t, y, z, psi, args))
+        if self.nonholonomic is not None:
+            k = self.nonholonomic
+            forces.append(pullback(lambda w: k(t, y, w, args), z, psi))
+        return add(*forces)
+
+    @property
+    def r(self) -> None:
+        """Holonomic constraints are ideal: `r = -g_q^T lam`."""
+
+    @property
+    def g(self) -> Function | None:
+        return self.holonomic
+
+    @property
+    def k(self) -> Function | None:
+        return self.nonholonomic

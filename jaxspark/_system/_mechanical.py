@@ -1,0 +1,94 @@
+"""Systems given by mass matrix and forces."""
+
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+
+from .._custom_types import Function
+from ._constrained import AbstractConstrainedSystem, require_callable
+from ._lagrangian import add, pullback
+
+
+class MechanicalSystem(AbstractConstrainedSystem):
+    r"""Newton-Euler equations with a mass matrix that may depend on time and coordinates.
+
+        q' = v,   M(t, q) v' = force(t, q, v) - g_q^T lam - k_v^T psi
+        0 = g(t, q),   0 = k(t, q, v)
+
+    They are solved in momentum form, `p = M v` with `p' = M v' + (M_t + M_q[v]) v`, which
+    keeps the order and the structure of the methods for a variable mass matrix.
+
+    **Arguments:**
+
+    - `mass`: `M(t, q, args)`, a symmetric matrix, shape `(n, n)`, acting on the flattened
+        velocity. It may be singular, as long as `K2` and `K3` are not
+        (see [`jaxspark.ConstrainedSystem`][]).
+    - `force`: `force(t, q, v, args)`, structured as `q`; all forces but those of the
+        constraints, Coriolis and centrifugal ones among them (N, N m).
+    - `holonomic`: `g(t, q, args)`.
+    - `nonholonomic`: `k(t, q, v, args)`.
+
+    **Raises:** `TypeError` if an argument is not a function.
+
+    ??? cite "Reference"
+        L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
+        systems in mechanics*, equation (1), with `p = M v`.
+    """
+
+    mass: Function
+    force: Function
+    holonomic: Function | None = None
+    nonholonomic: Function | None = None
+
+    def __check_init__(self):
+        require_callable("mass", self.mass, optional=False)
+        require_callable("force", self.force, optional=False)
+        require_callable("holonomic", self.holonomic)
+        require_callable("nonholonomic", self.nonholonomic)
+
+    def _momentum(self, t, q, v, args):
+        flat, unravel = jax.flatten_util.ravel_pytree(v)
+        matrix = jnp.asarray(self.mass(t, q, args))
+        if matrix.shape != (flat.size, flat.size):
+            raise ValueError(
+                f"mass(t, q, args) must return a matrix of shape {(flat.size,) * 2}, one row "
+                f"for each velocity; got shape {matrix.shape}."
+            )
+        if matrix.dtype != flat.dtype:
+            raise TypeError(
+                f"mass(t, q, args) returns dtype {matrix.dtype}, but the velocities have "
+                f"dtype {flat.dtype}."
+            )
+        return unravel((matrix * flat[None, :]).sum(1))
+
+    @property
+    def v(self) -> None:
+        """Velocities are the derivatives of the coordinates: `v = z`."""
+
+    def p(self, t, y, z, args):
+        """The momenta `M v`."""
+        return self._momentum(t, y, z, args)
+
+    def f(self, t, y, z, psi, args):
+        """`force + (M_t + M_q[v]) v - k_v^T psi`."""
+        direction = (jnp.ones_like(t), z)
+        _, transport = jax.jvp(
+            lambda t, y: self._momentum(t, y, z, args), (t, y), direction
+        )
+        forces = [self.force(t, y, z, args), transport]
+        if self.nonholonomic is not None:
+            k = self.nonholonomic
+            forces.append(pullback(lambda w: k(t, y, w, args), z, psi))
+        return add(*forces)
+
+    @property
+    def r(self) -> None:
+        """Holonomic constraints are ideal: `r = -g_q^T lam`."""
+
+    @property
+    def g(self) -> Function | None:
+        return self.holonomic
+
+    @property
+    def k(self) -> Function | None:
+        return self.nonholonomic

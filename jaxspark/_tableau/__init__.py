@@ -1,0 +1,8 @@
+"""Quadrature nodes, collocation coefficients, SPARK tableaux and the methods built on them."""
+
+from ._methods import (
+    AbstractSparkMethod as AbstractSparkMethod,
+    Gauss as Gauss,
+    RadauIIA as RadauIIA,
+)
+from ._spark import SparkTableau as SparkTableau

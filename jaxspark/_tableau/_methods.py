@@ -1,0 +1,115 @@
+"""The methods that a user names: Gauss and Radau IIA."""
+
+import abc
+import functools
+
+import equinox as eqx
+
+from ._quadrature import gauss_nodes, radau_nodes
+from ._spark import collocation_spark, SparkTableau
+
+
+MAX_STAGES = 8
+
+
+class AbstractSparkMethod(eqx.Module):
+    """A method is its tableau, which is static structure under JAX transformations."""
+
+    tableau: eqx.AbstractVar[SparkTableau]
+
+    @property
+    @abc.abstractmethod
+    def stages(self) -> int:
+        """The number of internal stages `s`."""
+
+    @property
+    @abc.abstractmethod
+    def order(self) -> int:
+        """The order of `y`, `z` and of the reported multipliers."""
+
+
+def _check_stages(stages: int) -> None:
+    if isinstance(stages, bool) or not isinstance(stages, int):
+        raise TypeError(f"stages must be a Python integer; got {stages!r}.")
+    if not 1 <= stages <= MAX_STAGES:
+        raise ValueError(f"stages must be from 1 to {MAX_STAGES}; got {stages}.")
+
+
+@functools.cache
+def _gauss(stages: int) -> SparkTableau:
+    return collocation_spark("Gauss", 2 * stages, True, gauss_nodes(stages))
+
+
+@functools.cache
+def _radau(stages: int) -> SparkTableau:
+    return collocation_spark("Radau IIA", 2 * stages - 1, False, radau_nodes(stages))
+
+
+class Gauss(AbstractSparkMethod):
+    """The (s,s)-Gauss-Lobatto SPARK method: order `2s`, symmetric, symplectic.
+
+    The method of choice for mechanisms without strong damping: over long times its energy
+    error stays bounded. Holonomic constraints hold at the `s + 1` Lobatto nodes.
+
+    **Arguments:**
+
+    - `stages`: the number of stages `s`, from 1 to 8.
+
+    **Raises:** `ValueError` if `stages` is out of range, `TypeError` if no integer.
+
+    ??? cite "Reference"
+        L. O. Jay, *Specialized partitioned additive Runge-Kutta methods for systems of
+        overdetermined DAEs with holonomic constraints*, SIAM J. Numer. Anal. 45 (2007).
+    """
+
+    tableau: SparkTableau = eqx.field(static=True, repr=False)
+
+    def __init__(self, stages: int = 2):
+        _check_stages(stages)
+        self.tableau = _gauss(stages)
+
+    @property
+    def stages(self) -> int:
+        return self.tableau.stages
+
+    @property
+    def order(self) -> int:
+        return self.tableau.order
+
+    def __repr__(self) -> str:
+        return f"Gauss(stages={self.stages})"
+
+
+class RadauIIA(AbstractSparkMethod):
+    """The (s,s)-Radau IIA-Lobatto SPARK method: order `2s - 1`, stiffly accurate.
+
+    It damps fast transients, so it suits strongly dissipative systems; it is neither
+    symmetric nor symplectic.
+
+    **Arguments:**
+
+    - `stages`: the number of stages `s`, from 1 to 8.
+
+    **Raises:** `ValueError` if `stages` is out of range, `TypeError` if no integer.
+
+    ??? cite "Reference"
+        L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
+        systems in mechanics*, section 2 (coefficients of Radau type).
+    """
+
+    tableau: SparkTableau = eqx.field(static=True, repr=False)
+
+    def __init__(self, stages: int = 2):
+        _check_stages(stages)
+        self.tableau = _radau(stages)
+
+    @property
+    def stages(self) -> int:
+        return self.tableau.stages
+
+    @property
+    def order(self) -> int:
+        return self.tableau.order
+
+    def __repr__(self) -> str:
+        return f"RadauIIA(stages={self.stages})"
