@@ -69,7 +69,9 @@ def newton_root(
 
     def linear_solve(matvec, rhs, at):
         inverse = inverse_at(stop_gradient(at))
-        return preconditioned_solve(matvec, lambda b: inverse @ b, rhs, lambda b: (b,))
+        return preconditioned_solve(
+            matvec, lambda b: inverse @ b, lambda b: inverse.T @ b, rhs, lambda b: (b,)
+        )
 
     root = differentiable_root(lambda x: residual(x, parameters), x, linear_solve)
     return DenseRoot(root, converged)

@@ -23,6 +23,7 @@ def _size(tree: Any) -> Float[Array, ""]:
 def preconditioned_solve(
     matvec: Callable[[T], T],
     inverse: Callable[[T], T],
+    inverse_transposed: Callable[[T], T],
     rhs: T,
     significant: Callable[[T], tuple[Any, ...]],
 ) -> T:
@@ -35,7 +36,7 @@ def preconditioned_solve(
     **Arguments:**
 
     - `matvec`: a linear function on a PyTree.
-    - `inverse`: its approximate inverse, linear too.
+    - `inverse`, `inverse_transposed`: its approximate inverse, and the transpose of that.
     - `rhs`: the right-hand side.
     - `significant`: picks the parts of a vector whose size decides on convergence. Stage
         multipliers are left out: their rounding error is amplified by `1 / h^2`.
@@ -51,14 +52,13 @@ def preconditioned_solve(
     def parts(x):
         return significant(unravel(x))
 
-    inverse = flattened(inverse)
-    transposed = jax.linear_transpose(inverse, flat)
+    inverse, inverse_transposed = flattened(inverse), flattened(inverse_transposed)
 
     def solve(matvec, rhs):
         return _refine(matvec, inverse, rhs, parts)
 
     def transpose_solve(vecmat, rhs):
-        return _refine(vecmat, lambda b: transposed(b)[0], rhs, parts)
+        return _refine(vecmat, inverse_transposed, rhs, parts)
 
     matvec = flattened(matvec)
     return unravel(jax.lax.custom_linear_solve(matvec, flat, solve, transpose_solve))
@@ -77,25 +77,27 @@ def _refine(matvec, inverse, rhs, parts):
         return jnp.max(jnp.stack(ratios))
 
     def body(carry):
-        x, residual, count, previous, _ = carry
-        update = inverse(residual)
+        x, count, previous, _ = carry
+        update = inverse(rhs - matvec(x))
         x = x + update
         change = measure(update, x)
-        residual = rhs - matvec(x)
+        rate = change / previous
+        # The error that remains is at most rate / (1 - rate) times the last change.
+        done = (rate < 1) & (rate * change <= 8 * epsilon * (1 - rate))
         # Near rounding error updates stop shrinking: that is as good as it gets.
-        floor = (change < 1e5 * epsilon) & (change > 0.3 * previous)
-        done = (change <= 2 * epsilon) | floor
-        return x, residual, count + 1, change, done
+        done = done | ((change < 1e5 * epsilon) & (rate > 0.3)) | (change <= 8 * epsilon)
+        return x, count + 1, change, done
 
     def unfinished(carry) -> Bool[Array, ""]:
-        _, _, count, change, done = carry
-        return ~done & (count < MAX_REFINEMENTS) & (jnp.isfinite(change) | (count == 0))
+        _, count, change, done = carry
+        return ~done & (count < MAX_REFINEMENTS) & jnp.isfinite(change)
 
+    # The first approximation solves for the right-hand side itself: a change of relative
+    # size 1. Nothing is to be done for zero.
     start = (
-        jnp.zeros_like(rhs), rhs, jnp.zeros((), jnp.int32),
-        jnp.asarray(jnp.inf, rhs.dtype), jnp.all(rhs == 0),
+        inverse(rhs), jnp.ones((), jnp.int32), jnp.ones((), rhs.dtype), jnp.all(rhs == 0)
     )  # fmt: skip
-    x, _, _, _, done = jax.lax.while_loop(unfinished, body, start)
+    x, _, _, done = jax.lax.while_loop(unfinished, body, start)
     return _dense_unless(done, matvec, rhs, x)
 
 

@@ -96,6 +96,12 @@ class AbstractLinearSolver(eqx.Module):
         """Solve `K2 x = b` for every row of `rhs2`, and `K3 x = rhs3`; linear in both."""
 
     @abc.abstractmethod
+    def solve_transposed(
+        self, factors: Any, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
+    ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
+        """The same with the transposes of K2 and K3, for reverse-mode derivatives."""
+
+    @abc.abstractmethod
     def regular(self, factors: Any) -> Bool[Array, ""]:
         """Whether both matrices are nonsingular to working precision."""
 

@@ -18,6 +18,10 @@ class _LU(eqx.Module):
         scaled = (rhs * self.rows[None, :]).T
         return jsl.lu_solve((self.lu, self.pivots), scaled).T * self.columns[None, :]
 
+    def solve_transposed(self, rhs: Float[Array, "m n"]) -> Float[Array, "m n"]:
+        scaled = (rhs * self.columns[None, :]).T
+        return jsl.lu_solve((self.lu, self.pivots), scaled, trans=1).T * self.rows[None, :]
+
     def smallest_pivot(self) -> Float[Array, ""]:
         return jnp.min(jnp.abs(jnp.diagonal(self.lu)), initial=jnp.inf)
 
@@ -45,10 +49,12 @@ class DenseLU(AbstractLinearSolver):
     def solve(
         self, factors: _Factors, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
     ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
-        if factors.K3 is None:
-            both = factors.K2.solve(jnp.concatenate([rhs2, rhs3[None, :]]))
-            return both[:-1], both[-1]
-        return factors.K2.solve(rhs2), factors.K3.solve(rhs3[None, :])[0]
+        return _solve(_LU.solve, factors, rhs2, rhs3)
+
+    def solve_transposed(
+        self, factors: _Factors, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
+    ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
+        return _solve(_LU.solve_transposed, factors, rhs2, rhs3)
 
     def regular(self, factors: _Factors) -> Bool[Array, ""]:
         smallest = factors.K2.smallest_pivot()
@@ -56,3 +62,11 @@ class DenseLU(AbstractLinearSolver):
             smallest = jnp.minimum(smallest, factors.K3.smallest_pivot())
         size = factors.K2.lu.shape[0]
         return smallest > singular_threshold(size, factors.K2.lu.dtype)
+
+
+def _solve(solve, factors, rhs2, rhs3):
+    """Without nonholonomic constraints K3 is K2, and takes one more right-hand side."""
+    if factors.K3 is None:
+        both = solve(factors.K2, jnp.concatenate([rhs2, rhs3[None, :]]))
+        return both[:-1], both[-1]
+    return solve(factors.K2, rhs2), solve(factors.K3, rhs3[None, :])[0]

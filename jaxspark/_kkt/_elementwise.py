@@ -1,7 +1,9 @@
 """Small systems: an explicit inverse by pivoted elimination, written out elementwise."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from ._base import AbstractLinearSolver, equilibrate, KKTBlocks, singular_threshold
@@ -37,6 +39,17 @@ class ElementwiseInverse(AbstractLinearSolver):
         solution3 = jnp.sum(inverse3 * rhs3[None, :], 1)
         return solution2, solution3
 
+    def solve_transposed(
+        self, factors: _Inverses, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
+    ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
+        inverse3 = factors.inverse3
+        transposed = _Inverses(
+            factors.inverse2.T,
+            None if inverse3 is None else inverse3.T,
+            factors.smallest_pivot,
+        )
+        return self.solve(transposed, rhs2, rhs3)
+
     def regular(self, factors: _Inverses) -> Bool[Array, ""]:
         size = factors.inverse2.shape[0]
         return factors.smallest_pivot > singular_threshold(size, factors.inverse2.dtype)
@@ -47,32 +60,70 @@ def invert(
 ) -> tuple[Float[Array, "n n"], Float[Array, ""]]:
     """The inverse by Gauss-Jordan elimination, and the smallest pivot after equilibration.
 
-    Rows are not exchanged: each column takes its pivot from the rows not yet used, and one
-    gather at the end restores the order.
+    Velocities are eliminated before multipliers, for which no row exchange is needed where
+    the mass matrix is regular. Where a pivot is small all the same (a singular mass matrix),
+    a second elimination exchanges rows. It is the only trip of a loop that makes none
+    otherwise, so that it costs nothing where it is not needed, under `jax.vmap` too.
     """
     n = matrix.shape[0]
-    dtype = matrix.dtype
+    if n == 0:
+        return matrix, jnp.asarray(jnp.inf, matrix.dtype)
     scaled, rows, columns = equilibrate(matrix)
-    rest = jnp.concatenate([scaled, jnp.eye(n, dtype=dtype)], 1)
+    inverse, smallest = _without_exchanges(scaled)
+    good = smallest > jnp.finfo(matrix.dtype).eps ** 0.25
+
+    def body(carry):
+        good, inverse, smallest = carry
+        exchanged, pivot = _with_exchanges(scaled)
+        return (
+            jnp.asarray(True),
+            jnp.where(good, inverse, exchanged),
+            jnp.where(good, smallest, pivot),
+        )
+
+    start = (good, inverse, smallest)
+    _, inverse, smallest = jax.lax.while_loop(lambda carry: ~carry[0], body, start)
+    return columns[:, None] * inverse * rows[None, :], smallest
+
+
+def _without_exchanges(
+    matrix: Float[Array, "n n"],
+) -> tuple[Float[Array, "n n"], Float[Array, ""]]:
+    """In-place Gauss-Jordan elimination; each step is one elementwise operation."""
+    n, dtype = matrix.shape[0], matrix.dtype
+    pivots = []
+    for k in range(n):
+        unit = jnp.asarray(np.eye(n)[k], dtype)
+        pivot = matrix[k, k]
+        pivots.append(jnp.abs(pivot))
+        safe = jnp.where(pivot == 0, 1, pivot)
+        # a_ij - a_ik a_kj / a_kk, with row k divided by the pivot, column k by minus the
+        # pivot, and its reciprocal in the corner: one rank-one update does it all.
+        column, row = matrix[:, k] - unit, matrix[k] + unit
+        matrix = matrix - column[:, None] * (row / safe)[None, :]
+    return matrix, jnp.min(jnp.stack(pivots))
+
+
+def _with_exchanges(
+    matrix: Float[Array, "n n"],
+) -> tuple[Float[Array, "n n"], Float[Array, ""]]:
+    """Partial pivoting; rows stay in place, and one gather at the end restores order."""
+    n, dtype = matrix.shape[0], matrix.dtype
+    rest = jnp.concatenate([matrix, jnp.eye(n, dtype=dtype)], 1)
     free = jnp.ones(n, dtype)
     # Breaks ties between equal pivots, so that exactly one row is chosen.
     preference = 1 - 4 * jnp.finfo(dtype).eps * jnp.arange(n, dtype=dtype)
-    smallest = jnp.asarray(jnp.inf, dtype)
-    order = []
+    order, pivots = [], []
     for _ in range(n):
         column = rest[:, 0]
         size = jnp.abs(column) * free * preference
         largest = jnp.max(size)
+        pivots.append(largest)
         chosen = (size == largest) & (free > 0)
         order.append(jnp.argmax(chosen))
         mark = chosen.astype(dtype)
         row = jnp.sum(mark[:, None] * rest, 0)
-        pivot = row[0]
-        pivot = jnp.where(pivot == 0, 1, pivot)
-        rest = rest[:, 1:] - (column - mark)[:, None] * (row[1:] / pivot)[None, :]
+        safe = jnp.where(row[0] == 0, 1, row[0])
+        rest = rest[:, 1:] - (column - mark)[:, None] * (row[1:] / safe)[None, :]
         free = free * (1 - mark)
-        smallest = jnp.minimum(smallest, largest)
-    if n == 0:
-        return matrix, smallest
-    inverse = columns[:, None] * rest[jnp.stack(order)] * rows[None, :]
-    return inverse, smallest
+    return rest[jnp.stack(order)], jnp.min(jnp.stack(pivots))

@@ -12,7 +12,8 @@ from .._implicit import stop_gradient
 from .._kkt import AbstractLinearSolver, kkt_blocks
 from .._system import FlatSystem
 from .._tableau import SparkTableau
-from ._stages import mix, Stages
+from ._mix import mix
+from ._stages import Stages
 
 
 class ModifiedJacobian(eqx.Module):
@@ -47,22 +48,50 @@ class ModifiedJacobian(eqx.Module):
     def solve(self, rhs: Stages) -> Stages:
         """Apply the inverse; linear in `rhs`."""
         tableau, h = self.tableau, self.h
-        s, nz, nlam = tableau.stages, rhs.z.shape[1], rhs.lam.shape[1]
-        rhs2 = jnp.concatenate([rhs.z[:s], rhs.lam[:s], rhs.psi], 1)
-        rhs3 = jnp.concatenate([rhs.z[s], rhs.lam[s]])
+        rhs2, rhs3 = _split(rhs)
         x2, x3 = self.linear_solver.solve(self.factors, rhs2, rhs3)
-        dz = jnp.concatenate([x2[:, :nz], x3[None, :nz]])
-        dlam = jnp.concatenate([x2[:, nz : nz + nlam], x3[None, nz:]])
-        dpsi = x2[:, nz + nlam :]
-
+        dz, dlam, dpsi = _join(x2, x3, rhs)
         Z = mix(tableau.Q_inverse, dz)
-        V = Z[:s]
+        V = Z[:-1]
         if self.v_z is not None:
             V = jnp.sum(self.v_z[None, :, :] * V[:, None, :], 2)
         Y = rhs.y + h * mix(tableau.alpha, V)
         lam = mix(tableau.lam_recovery, dlam) / h
         psi = mix(tableau.psi_recovery, dpsi) / h
         return Stages(Y, Z, lam, psi)
+
+    def solve_transposed(self, rhs: Stages) -> Stages:
+        """Apply the inverse of the transpose: the same operations in reverse order."""
+        tableau, h = self.tableau, self.h
+        V = h * mix(tableau.alpha.T, rhs.y)
+        if self.v_z is not None:
+            V = jnp.sum(self.v_z[None, :, :] * V[:, :, None], 1)
+        Z = rhs.z + jnp.concatenate([V, jnp.zeros_like(rhs.z[-1:])])
+        unmixed = Stages(
+            rhs.y,
+            mix(tableau.Q_inverse.T, Z),
+            mix(tableau.lam_recovery.T, rhs.lam) / h,
+            mix(tableau.psi_recovery.T, rhs.psi) / h,
+        )
+        rhs2, rhs3 = _split(unmixed)
+        x2, x3 = self.linear_solver.solve_transposed(self.factors, rhs2, rhs3)
+        return Stages(rhs.y, *_join(x2, x3, rhs))
+
+
+def _split(x: Stages) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
+    """The `s` vectors for K2 and the one for K3."""
+    rows2 = jnp.concatenate([x.z[:-1], x.lam[:-1], x.psi], 1)
+    return rows2, jnp.concatenate([x.z[-1], x.lam[-1]])
+
+
+def _join(
+    x2: Float[Array, "s n2"], x3: Float[Array, " n3"], like: Stages
+) -> tuple[Float[Array, "s+1 nz"], Float[Array, "s+1 nlam"], Float[Array, "s npsi"]]:
+    """The inverse of `_split`."""
+    nz, nlam = like.z.shape[1], like.lam.shape[1]
+    z = jnp.concatenate([x2[:, :nz], x3[None, :nz]])
+    lam = jnp.concatenate([x2[:, nz : nz + nlam], x3[None, nz:]])
+    return z, lam, x2[:, nz + nlam :]
 
 
 def modified_jacobian(

@@ -7,7 +7,8 @@ from jaxtyping import Array, Float
 from .._custom_types import RealScalarLike
 from .._system import FlatSystem
 from .._tableau import SparkTableau
-from ._stages import mix, Stages
+from ._mix import mix
+from ._stages import Stages
 
 
 # Beyond this degree extrapolation amplifies rounding errors more than it gains.

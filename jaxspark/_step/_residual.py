@@ -9,7 +9,8 @@ from jaxtyping import Array, Float
 from .._custom_types import FloatScalar
 from .._system import FlatSystem
 from .._tableau import SparkTableau
-from ._stages import mix, Stages
+from ._mix import mix
+from ._stages import Stages
 
 
 def stage_residual(

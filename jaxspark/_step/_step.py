@@ -3,10 +3,16 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import FloatScalar
-from .._implicit import differentiable_root, preconditioned_solve, stop_gradient
+from .._implicit import (
+    CHECKPOINT_NAME,
+    differentiable_root,
+    preconditioned_solve,
+    stop_gradient,
+)
 from .._kkt import AbstractLinearSolver
 from .._results import RESULTS
 from .._system import FlatSystem
@@ -74,14 +80,19 @@ def flat_step(
         idle,
         options,
     )
-    good = newton.result == RESULTS.successful
+    # Named too: the backward pass needs the verdict, and must not run Newton to get it.
+    good = checkpoint_name(newton.result == RESULTS.successful, CHECKPOINT_NAME)
     # A failed lane must not poison derivatives: its stages are replaced by finite ones.
     root = jax.tree.map(lambda a, b: jnp.where(good, a, b), newton.stages, guess)
 
     def linear_solve(matvec, rhs, at):
         jacobian = modified_jacobian(system, tableau, linear_solver, t0, h, at)
         return preconditioned_solve(
-            matvec, jacobian.solve, rhs, lambda x: (x.y, x.z)
+            matvec,
+            jacobian.solve,
+            jacobian.solve_transposed,
+            rhs,
+            lambda x: (x.y, x.z),
         )
 
     residual = stage_residual(system, tableau, t0, y0, z0, h)

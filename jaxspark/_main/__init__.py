@@ -1,0 +1,3 @@
+"""The main job: a compound pendulum, identified from a measurement of its swing."""
+
+from ._cli import main as main

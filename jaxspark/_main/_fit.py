@@ -1,0 +1,165 @@
+"""Levenberg-Marquardt on exact derivatives, with a progress bar."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optimistix as optx
+from jaxtyping import Array, Bool, Float
+from tqdm import tqdm
+
+from .._custom_types import FloatScalar
+from ._evaluate import Data, evaluate, Evaluation, NAMES
+
+
+MAX_ITERATIONS = 60
+# Steps below 1e-5 of a parameter are a thousandth of its standard error: rounding errors are
+# not yet larger than the reduction they bring, which would make the solver reject them.
+SOLVER = optx.LevenbergMarquardt(rtol=1e-5, atol=1e-5)
+# Options and tags of the solver's interface: none.
+NOTHING = ({}, frozenset())
+GAIN = NAMES.index("gain")
+PER_GAIN = np.array([name in ("friction", "angle", "rate") for name in NAMES])
+
+
+class FitError(RuntimeError):
+    """The fit failed; the message says how."""
+
+
+class Fit(eqx.Module):
+    """A fitted model.
+
+    - `name`: of the model.
+    - `free`: which of the parameters were fitted.
+    - `evaluation`: the model at the best parameters, an [`Evaluation`][] of NumPy arrays.
+    - `measured`: what it was fitted to (V).
+    - `iterations`: how many it took.
+    """
+
+    name: str
+    free: Bool[np.ndarray, " 8"]
+    evaluation: Evaluation
+    measured: Float[np.ndarray, " n"]
+    iterations: int
+
+    @property
+    def fitted(self) -> Float[np.ndarray, " n"]:
+        """The model's voltage (V)."""
+        return self.measured + self.evaluation.residual
+
+    def value(self, name: str) -> float:
+        """One of the parameters."""
+        return float(self.evaluation.values[NAMES.index(name)])
+
+
+class _Trial(eqx.Module):
+    """The model at a trial point, and how the solver sees it.
+
+    The residual counts in multiples of `unit`. A coordinate with `scale` 0 is held, so that
+    one compiled function serves every model.
+    """
+
+    evaluation: Evaluation
+    start: Float[Array, " 8"]
+    scale: Float[Array, " 8"]
+    unit: FloatScalar
+
+
+def _parameters(
+    u: Float[Array, " 8"], start: Float[Array, " 8"], scale: Float[Array, " 8"]
+) -> Float[Array, " 8"]:
+    """The parameters at a point of the solver's coordinates.
+
+    These are relative changes of the parameters times the gain's, of the gain its logarithm.
+    A swing of small amplitude fixes angle, rate and friction only as multiples of 1/gain: in
+    the parameters themselves the solver would have to follow a curved valley.
+    """
+    change = jnp.exp(u[GAIN] * scale[GAIN])
+    values = start + u * scale
+    values = jnp.where(PER_GAIN, values / change, values)
+    return values.at[GAIN].set(start[GAIN] * change)
+
+
+def _residual(u: Float[Array, " 8"], trial: _Trial) -> tuple[Float[Array, " n"], Evaluation]:
+    """The residual at the trial point, the only point where the solver asks for it.
+
+    Its derivative is the Jacobian at hand: the simulation, which has been compiled and run
+    before, is neither traced nor differentiated again by the solver.
+    """
+    found = trial.evaluation
+    values = _parameters(u, trial.start, trial.scale)
+    change = (found.jacobian * (values - found.values)[None, :]).sum(1)
+    residual = (found.residual + change) / trial.unit
+    # A point where the simulation fails is one that the solver must not accept.
+    return jnp.where(found.good, residual, jnp.inf), found
+
+
+@eqx.filter_jit
+def _step(u: Float[Array, " 8"], state: Any, trial: _Trial):
+    options, tags = NOTHING
+    u, state, _ = SOLVER.step(_residual, u, trial, options, state, tags)
+    done, _ = SOLVER.terminate(_residual, u, trial, options, state, tags)
+    following = _parameters(state.y_eval, trial.start, trial.scale)
+    return u, state, following, done
+
+
+def _initial_state(u: Float[Array, " 8"], trial: _Trial) -> Any:
+    structures = eqx.filter_eval_shape(_residual, u, trial)
+    options, tags = NOTHING
+    return SOLVER.init(_residual, u, trial, options, *structures, tags)
+
+
+def fit(
+    name: str,
+    start: Float[np.ndarray, " 8"],
+    free: tuple[str, ...],
+    data: Data,
+    quiet: bool = False,
+) -> Fit:
+    """Find the parameters with the least sum of squared residuals.
+
+    **Arguments:**
+
+    - `name`: of the model, for the progress bar.
+    - `start`: starting values of all parameters, in the order of `NAMES`.
+    - `free`: names of those to fit; the others are held.
+    - `data`: the measurement.
+    - `quiet`: whether to do without the progress bar.
+
+    **Returns:** a [`Fit`][].
+
+    **Raises:** `FitError` if the model cannot be simulated from the starting values, or the
+    iteration does not converge.
+
+    Source: K. Levenberg, *A method for the solution of certain non-linear problems in least
+    squares*; D. W. Marquardt, *An algorithm for least-squares estimation of nonlinear
+    parameters*.
+    """
+    is_free = np.array([parameter in free for parameter in NAMES])
+    scale = np.where(is_free, np.maximum(np.abs(start), 1e-3), 0)
+    scale[GAIN] = is_free[GAIN]
+    unit = np.asarray(0.01 * data.volts.std())
+    u, values, state = np.zeros_like(start), start, None
+    with tqdm(total=MAX_ITERATIONS, desc=f"{name:>16}", unit="it", disable=quiet) as bar:
+        for iteration in range(1, MAX_ITERATIONS + 1):
+            found = evaluate(values, data)
+            trial = _Trial(found, start, scale, unit)
+            if state is None:
+                if not found.good:
+                    raise FitError(f"The {name} model cannot be simulated from its start.")
+                state = _initial_state(u, trial)
+            u, state, values, done = _step(u, state, trial)
+            rms = float(jnp.sqrt(jnp.mean(state.aux.residual**2)))
+            bar.update()
+            bar.set_postfix_str(f"rms residual {rms:.6f} V")
+            if done:
+                bar.total = bar.n
+                bar.refresh()
+                best = jax.tree.map(np.asarray, state.aux)
+                return Fit(name, is_free, best, np.asarray(data.volts), iteration)
+    raise FitError(
+        f"The {name} model did not converge within {MAX_ITERATIONS} iterations; the rms "
+        f"residual is {rms:.3g} V. Is this the record of a pendulum?"
+    )
