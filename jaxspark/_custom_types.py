@@ -1,7 +1,7 @@
 """Names for the array types that occur throughout.
 
 Shapes are written with the letters of L. O. Jay's papers: `ny` coordinates, `nz`
-velocities, `nlam` holonomic and `npsi` nonholonomic multipliers, `s` stages.
+velocities, `nlam` holonomic and `npsi` nonholonomic multipliers, `s` stages, `s1 = s + 1`.
 """
 
 from collections.abc import Callable

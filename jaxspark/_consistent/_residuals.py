@@ -86,7 +86,7 @@ def constraint_residuals(
 
 def velocity_constraints(
     system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
-) -> Float[Array, " nlam+npsi"]:
+) -> Float[Array, " m"]:
     """`[gdot; k]`."""
     _, gdot, k = flat_residuals(system, t, y, z)
     return jnp.concatenate([gdot, k])

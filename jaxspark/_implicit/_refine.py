@@ -109,8 +109,12 @@ def _dense_unless(done, matvec, rhs, x):
     """
 
     def body(carry):
-        done, x = carry
-        matrix = jax.vmap(matvec, out_axes=1)(jnp.eye(rhs.size, dtype=rhs.dtype))
-        return jnp.asarray(True), jnp.where(done, x, jnp.linalg.solve(matrix, rhs))
+        done, x, one = carry
+        identity = one * jnp.eye(rhs.size, dtype=rhs.dtype)
+        matrix = jax.vmap(matvec, out_axes=1)(identity)
+        exact = jnp.linalg.solve(matrix, rhs)
+        return jnp.asarray(True), jnp.where(done, x, exact), one + 1
 
-    return jax.lax.while_loop(lambda carry: ~carry[0], body, (done, x))[1]
+    # What the loop changes, here the number one, the compiler cannot hoist out of it.
+    start = (done, x, jnp.ones((), rhs.dtype))
+    return jax.lax.while_loop(lambda carry: ~carry[0], body, start)[1]

@@ -30,14 +30,14 @@ class KKTBlocks(eqx.Module):
     v_z: Float[Array, "ny nz"] | None
 
     @property
-    def K3(self) -> Float[Array, "nz+nlam nz+nlam"]:
+    def K3(self) -> Float[Array, "n3 n3"]:
         """The matrix of the holonomic part."""
         nlam = self.gdot_z.shape[0]
         zero = jnp.zeros((nlam, nlam), self.p_z.dtype)
         return jnp.block([[self.p_z, -self.r_lam], [self.gdot_z, zero]])
 
     @property
-    def K2(self) -> Float[Array, "nz+nlam+npsi nz+nlam+npsi"]:
+    def K2(self) -> Float[Array, "n2 n2"]:
         """The matrix of all constraints."""
         nlam, npsi = self.gdot_z.shape[0], self.k_z.shape[0]
         right = jnp.concatenate([-self.f_psi, jnp.zeros((nlam, npsi), self.p_z.dtype)])

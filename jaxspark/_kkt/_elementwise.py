@@ -35,9 +35,7 @@ class ElementwiseInverse(AbstractLinearSolver):
     ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
         inverse2 = factors.inverse2
         inverse3 = inverse2 if factors.inverse3 is None else factors.inverse3
-        solution2 = jnp.sum(inverse2[None, :, :] * rhs2[:, None, :], 2)
-        solution3 = jnp.sum(inverse3 * rhs3[None, :], 1)
-        return solution2, solution3
+        return _apply(inverse2, rhs2), _apply(inverse3, rhs3[None, :])[0]
 
     def solve_transposed(
         self, factors: _Inverses, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
@@ -53,6 +51,12 @@ class ElementwiseInverse(AbstractLinearSolver):
     def regular(self, factors: _Inverses) -> Bool[Array, ""]:
         size = factors.inverse2.shape[0]
         return factors.smallest_pivot > singular_threshold(size, factors.inverse2.dtype)
+
+
+def _apply(inverse: Float[Array, "n n"], rhs: Float[Array, "m n"]) -> Float[Array, "m n"]:
+    """`inverse @ rhs[i]` for every `i`, written out column by column."""
+    terms = [inverse[None, :, j] * rhs[:, j, None] for j in range(inverse.shape[0])]
+    return sum(terms[1:], terms[0])
 
 
 def invert(
@@ -73,16 +77,18 @@ def invert(
     good = smallest > jnp.finfo(matrix.dtype).eps ** 0.25
 
     def body(carry):
-        good, inverse, smallest = carry
-        exchanged, pivot = _with_exchanges(scaled)
+        good, inverse, smallest, work = carry
+        exchanged, pivot = _with_exchanges(work)
         return (
             jnp.asarray(True),
             jnp.where(good, inverse, exchanged),
             jnp.where(good, smallest, pivot),
+            exchanged,
         )
 
-    start = (good, inverse, smallest)
-    _, inverse, smallest = jax.lax.while_loop(lambda carry: ~carry[0], body, start)
+    # The loop overwrites the matrix: what it changes, the compiler cannot hoist out of it.
+    start = (good, inverse, smallest, scaled)
+    _, inverse, smallest, _ = jax.lax.while_loop(lambda carry: ~carry[0], body, start)
     return columns[:, None] * inverse * rows[None, :], smallest
 
 

@@ -3,7 +3,6 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from .. import RESULTS
@@ -17,7 +16,7 @@ NAMES = tuple(Parameters.__annotations__)
 
 
 class Data(eqx.Module):
-    """What the model is compared with: voltages (V), their times (s), the body's mass (kg)."""
+    """What the model is compared with: voltages (V), times (s), the body's mass (kg)."""
 
     volts: Float[Array, " n"]
     t0: FloatScalar
@@ -47,8 +46,9 @@ class Evaluation(eqx.Module):
 
 
 def as_data(record: Record, mass: float) -> Data:
-    """The record as arrays of double precision, whatever the default dtype."""
-    return Data(*(np.asarray(x, np.float64) for x in (record.volts, record.t0, record.h, mass)))
+    """The record and the mass (kg) as arrays of double precision, which must be enabled."""
+    values = (record.volts, record.t0, record.h, mass)
+    return Data(*(jnp.asarray(value, jnp.float64) for value in values))
 
 
 @eqx.filter_jit

@@ -1,9 +1,8 @@
 """Levenberg-Marquardt on exact derivatives, with a progress bar."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import optimistix as optx
@@ -15,8 +14,8 @@ from ._evaluate import Data, evaluate, Evaluation, NAMES
 
 
 MAX_ITERATIONS = 60
-# Steps below 1e-5 of a parameter are a thousandth of its standard error: rounding errors are
-# not yet larger than the reduction they bring, which would make the solver reject them.
+# A change by 1e-5 is a thousandth of a standard error. Far smaller steps bring less than
+# the rounding error of the sum of squares: the solver would reject them one by one.
 SOLVER = optx.LevenbergMarquardt(rtol=1e-5, atol=1e-5)
 # Options and tags of the solver's interface: none.
 NOTHING = ({}, frozenset())
@@ -28,30 +27,35 @@ class FitError(RuntimeError):
     """The fit failed; the message says how."""
 
 
-class Fit(eqx.Module):
+class Fit(NamedTuple):
     """A fitted model.
 
     - `name`: of the model.
     - `free`: which of the parameters were fitted.
-    - `evaluation`: the model at the best parameters, an [`Evaluation`][] of NumPy arrays.
     - `measured`: what it was fitted to (V).
     - `iterations`: how many it took.
+    - the others: the [`Evaluation`][] at the best parameters, outside JAX.
     """
 
     name: str
     free: Bool[np.ndarray, " 8"]
-    evaluation: Evaluation
     measured: Float[np.ndarray, " n"]
     iterations: int
+    values: Float[np.ndarray, " 8"]
+    residual: Float[np.ndarray, " n"]
+    jacobian: Float[np.ndarray, "n 8"]
+    max_k: float
+    pivot_drift: float
+    newton_iterations: int
 
     @property
     def fitted(self) -> Float[np.ndarray, " n"]:
         """The model's voltage (V)."""
-        return self.measured + self.evaluation.residual
+        return self.measured + self.residual
 
     def value(self, name: str) -> float:
         """One of the parameters."""
-        return float(self.evaluation.values[NAMES.index(name)])
+        return float(self.values[NAMES.index(name)])
 
 
 class _Trial(eqx.Module):
@@ -72,9 +76,9 @@ def _parameters(
 ) -> Float[Array, " 8"]:
     """The parameters at a point of the solver's coordinates.
 
-    These are relative changes of the parameters times the gain's, of the gain its logarithm.
-    A swing of small amplitude fixes angle, rate and friction only as multiples of 1/gain: in
-    the parameters themselves the solver would have to follow a curved valley.
+    These are changes of the parameters, or of angle, rate and friction times the gain, and
+    the logarithm of the gain. A small swing tells only those products: in the parameters
+    themselves the solver would have to follow a curved valley.
     """
     change = jnp.exp(u[GAIN] * scale[GAIN])
     values = start + u * scale
@@ -82,7 +86,9 @@ def _parameters(
     return values.at[GAIN].set(start[GAIN] * change)
 
 
-def _residual(u: Float[Array, " 8"], trial: _Trial) -> tuple[Float[Array, " n"], Evaluation]:
+def _residual(
+    u: Float[Array, " 8"], trial: _Trial
+) -> tuple[Float[Array, " n"], Evaluation]:
     """The residual at the trial point, the only point where the solver asks for it.
 
     Its derivative is the Jacobian at hand: the simulation, which has been compiled and run
@@ -106,9 +112,30 @@ def _step(u: Float[Array, " 8"], state: Any, trial: _Trial):
 
 
 def _initial_state(u: Float[Array, " 8"], trial: _Trial) -> Any:
-    structures = eqx.filter_eval_shape(_residual, u, trial)
+    residual, found = eqx.filter_eval_shape(_residual, u, trial)
     options, tags = NOTHING
-    return SOLVER.init(_residual, u, trial, options, *structures, tags)
+    return SOLVER.init(_residual, u, trial, options, residual, found, tags)
+
+
+def _as_fit(
+    name: str,
+    is_free: Bool[np.ndarray, " 8"],
+    data: Data,
+    iterations: int,
+    best: Evaluation,
+) -> Fit:
+    return Fit(
+        name=name,
+        free=is_free,
+        measured=np.asarray(data.volts),
+        iterations=iterations,
+        values=np.asarray(best.values),
+        residual=np.asarray(best.residual),
+        jacobian=np.asarray(best.jacobian),
+        max_k=float(best.max_k),
+        pivot_drift=float(best.pivot_drift),
+        newton_iterations=int(best.newton_iterations),
+    )
 
 
 def fit(
@@ -140,12 +167,12 @@ def fit(
     is_free = np.array([parameter in free for parameter in NAMES])
     scale = np.where(is_free, np.maximum(np.abs(start), 1e-3), 0)
     scale[GAIN] = is_free[GAIN]
-    unit = np.asarray(0.01 * data.volts.std())
-    u, values, state = np.zeros_like(start), start, None
+    origin, scale, unit = jnp.asarray(start), jnp.asarray(scale), 0.01 * data.volts.std()
+    u, values, state = jnp.zeros_like(origin), origin, None
     with tqdm(total=MAX_ITERATIONS, desc=f"{name:>16}", unit="it", disable=quiet) as bar:
         for iteration in range(1, MAX_ITERATIONS + 1):
             found = evaluate(values, data)
-            trial = _Trial(found, start, scale, unit)
+            trial = _Trial(found, origin, scale, unit)
             if state is None:
                 if not found.good:
                     raise FitError(f"The {name} model cannot be simulated from its start.")
@@ -157,8 +184,7 @@ def fit(
             if done:
                 bar.total = bar.n
                 bar.refresh()
-                best = jax.tree.map(np.asarray, state.aux)
-                return Fit(name, is_free, best, np.asarray(data.volts), iteration)
+                return _as_fit(name, is_free, data, iteration, state.aux)
     raise FitError(
         f"The {name} model did not converge within {MAX_ITERATIONS} iterations; the rms "
         f"residual is {rms:.3g} V. Is this the record of a pendulum?"

@@ -1,8 +1,8 @@
 """A compound pendulum on a knife edge, as a constrained system.
 
-The body has the coordinates `q = (x, y, theta)`: the position of its centre of mass, with the
-knife edge at the origin and `y` upward, and its angle from hanging straight down. The knife
-edge holds the body's velocity there at zero,
+The body has the coordinates `q = (x, y, theta)`: the position of its centre of mass, with
+the knife edge at the origin and `y` upward, and its angle from hanging straight down. The
+knife edge holds the body's velocity there at zero,
 
     k(q, v) = (x' - l cos(theta) theta', y' - l sin(theta) theta') = 0,
 
@@ -14,7 +14,7 @@ is minus the force of the edge on the body, and dry friction is proportional to 
 The position of the edge is an invariant of the equations, kept to the order of the method.
 
 Source: L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian
-systems*, equations (3.1): forces that depend on the multipliers of nonholonomic constraints.
+systems*, equations (3.1): forces may depend on the multipliers of nonholonomic constraints.
 """
 
 import equinox as eqx
@@ -33,7 +33,7 @@ SIGN_WIDTH = 0.02
 class Parameters(eqx.Module):
     """What describes the record.
 
-    - `frequency`: of small undamped oscillations, `sqrt(m g l / I)` (rad/s), `I` about the edge.
+    - `frequency`: of small undamped swings, `sqrt(m g l / I)`, `I` about the edge (rad/s).
     - `friction`: friction arm `mu`, moment over force at the edge (m).
     - `damping`: viscous moment over `I theta'` (1/s).
     - `gain`: of the sensor (V s/rad).
@@ -53,8 +53,11 @@ class Parameters(eqx.Module):
 
 
 class Body(eqx.Module):
-    """What the equations of motion need: mass (kg), distance of the centre of mass (m), moments
-    of inertia about it and about the edge (kg m^2), friction arm (m), damping (1/s)."""
+    """What the equations of motion need.
+
+    Mass (kg), length (m), moments of inertia about the centre of mass and about the edge
+    (kg m^2), friction arm (m), damping (1/s).
+    """
 
     mass: FloatScalar
     length: FloatScalar
@@ -70,7 +73,12 @@ def body(parameters: Parameters, mass: FloatScalar) -> Body:
     pivot_inertia = mass * GRAVITY * length / parameters.frequency**2
     central_inertia = pivot_inertia - mass * length**2
     return Body(
-        mass, length, central_inertia, pivot_inertia, parameters.friction, parameters.damping
+        mass,
+        length,
+        central_inertia,
+        pivot_inertia,
+        parameters.friction,
+        parameters.damping,
     )
 
 
@@ -118,7 +126,11 @@ def arm(angle: Float[Array, "..."], length: FloatScalar):
 
 
 def simulate(
-    parameters: Parameters, mass: FloatScalar, t0: FloatScalar, h: FloatScalar, num_steps: int
+    parameters: Parameters,
+    mass: FloatScalar,
+    t0: FloatScalar,
+    h: FloatScalar,
+    num_steps: int,
 ) -> Solution:
     """The swing, from an initial state that satisfies the constraint and its integral.
 

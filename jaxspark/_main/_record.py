@@ -50,15 +50,17 @@ def load_record(path: str | Path | None = None) -> Record:
     **Returns:** the [`Record`][].
 
     **Raises:** `RecordError` if the file is missing or unreadable, has other columns, a
-    value that is no finite number, fewer than 100 rows, a constant voltage, or times that do
-    not increase in equal steps.
+    value that is no finite number, fewer than 100 rows, a constant voltage, or times that
+    do not increase in equal steps.
 
     Source of the built-in record: BicycleParameters 1.5.2, BrowserForkCompoundFirst1.mat
     (BSD 2-clause, `data/LICENSE.txt`), averaged to 100 Hz.
     """
     if path is None:
-        built_in = importlib.resources.files(__package__) / "data" / "fork_pendulum_gyro.csv"
-        with built_in.open(newline="", encoding="utf-8") as stream:
+        built_in = (
+            importlib.resources.files("jaxspark._main") / "data" / "fork_pendulum_gyro.csv"
+        )
+        with built_in.open(encoding="utf-8") as stream:
             return _parse("fork_pendulum_gyro.csv (built in)", stream)
     path = Path(path)
     try:
@@ -69,7 +71,9 @@ def load_record(path: str | Path | None = None) -> Record:
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, csv.Error):
-        raise RecordError(f"{path}: this is not a text file of comma-separated values.") from None
+        raise RecordError(
+            f"{path}: this is not a text file of comma-separated values."
+        ) from None
 
 
 def _parse(name: str, stream: Iterable[str]) -> Record:
@@ -78,7 +82,7 @@ def _parse(name: str, stream: Iterable[str]) -> Record:
     if header != COLUMNS:
         found = ",".join(header) or "nothing"
         raise RecordError(
-            f"{name}: the first line must name the columns {','.join(COLUMNS)}; it is {found}."
+            f"{name}: the first line must be {','.join(COLUMNS)}; it is {found}."
         )
     rows, lines = [], []
     for cells in reader:
@@ -86,26 +90,32 @@ def _parse(name: str, stream: Iterable[str]) -> Record:
             rows.append(_numbers(name, reader.line_num, cells))
             lines.append(reader.line_num)
     if len(rows) < MIN_ROWS:
-        raise RecordError(f"{name}: {len(rows)} rows of data; at least {MIN_ROWS} are needed.")
+        raise RecordError(
+            f"{name}: {len(rows)} rows of data; at least {MIN_ROWS} are needed."
+        )
     times, volts = np.array(rows).T
     if np.ptp(volts) == 0:
         raise RecordError(f"{name}: the voltage never changes: {volts[0]} V in every row.")
     return Record(name, float(times[0]), _interval(name, times, lines), volts.copy())
 
 
-def _numbers(name: str, line: int, cells: list[str]) -> tuple[float, float]:
+def _numbers(name: str, line: int, cells: list[str]) -> list[float]:
     if len(cells) != len(COLUMNS):
         raise RecordError(
             f"{name}, line {line}: {len(cells)} values; each line must have "
             f"{len(COLUMNS)}, {' and '.join(COLUMNS)}."
         )
     try:
-        values = tuple(float(cell) for cell in cells)
+        values = [float(cell) for cell in cells]
     except ValueError:
-        raise RecordError(f"{name}, line {line}: {','.join(cells)} is not numbers.") from None
+        raise RecordError(
+            f"{name}, line {line}: {','.join(cells)} is not numbers."
+        ) from None
     for column, value in zip(COLUMNS, values):
         if not math.isfinite(value):
-            raise RecordError(f"{name}, line {line}: {column} is {value}, not a finite number.")
+            raise RecordError(
+                f"{name}, line {line}: {column} is {value}, not a finite number."
+            )
     return values
 
 
@@ -116,15 +126,15 @@ def _interval(name: str, times: Float[np.ndarray, " n"], lines: list[int]) -> fl
     if backward.size:
         at = int(backward[0]) + 1
         raise RecordError(
-            f"{name}, line {lines[at]}: time_s goes from {times[at - 1]:g} to {times[at]:g}; "
-            "it must increase from row to row."
+            f"{name}, line {lines[at]}: time_s goes from {times[at - 1]:g} to "
+            f"{times[at]:g}; it must increase from row to row."
         )
     interval = float((times[-1] - times[0]) / steps.size)
     uneven = np.abs(times - times[0] - interval * np.arange(times.size)) > 0.05 * interval
     if uneven.any():
         at = int(np.flatnonzero(uneven)[0])
         raise RecordError(
-            f"{name}, line {lines[at]}: the times are not equally spaced. Resample the record "
-            "to a constant rate."
+            f"{name}, line {lines[at]}: the times are not equally spaced. Resample the "
+            "record to a constant rate."
         )
     return interval

@@ -35,8 +35,8 @@ def fit_damped_sine(record: Record) -> DampedSine:
 
     - `record`: the measurement.
 
-    **Returns:** the [`DampedSine`][]. It is linear in bias, `a` and `b`, which are eliminated;
-    frequency and decay rate are found by least squares from the peak of the spectrum.
+    **Returns:** the [`DampedSine`][]. It is linear in bias, `a` and `b`, which are
+    eliminated; frequency and decay are found by least squares from the spectrum's peak.
 
     **Raises:** `RecordError` if the record does not oscillate or is sampled too coarsely.
 
@@ -50,7 +50,8 @@ def fit_damped_sine(record: Record) -> DampedSine:
         envelope = np.exp(-decay * times)
         phase = frequency * times
         basis = np.stack(
-            [np.ones_like(times), envelope * np.cos(phase), envelope * np.sin(phase)], axis=1
+            [np.ones_like(times), envelope * np.cos(phase), envelope * np.sin(phase)],
+            axis=1,
         )
         coefficients = np.linalg.lstsq(basis, record.volts, rcond=None)[0]
         return coefficients, basis @ coefficients
@@ -63,11 +64,13 @@ def fit_damped_sine(record: Record) -> DampedSine:
     (bias, a, b), fitted = project(shape)
     frequency, decay = (float(x) for x in shape)
     if not 0.05 < 1 - np.var(record.volts - fitted) / np.var(record.volts):
-        raise RecordError(f"{record.name}: the voltage does not look like a decaying oscillation.")
+        raise RecordError(
+            f"{record.name}: the voltage does not look like a decaying oscillation."
+        )
     if frequency * record.h > 0.3:
         raise RecordError(
-            f"{record.name}: about {2 * np.pi / frequency / record.h:.0f} samples in a period; "
-            "at least 21 are needed."
+            f"{record.name}: about {2 * np.pi / frequency / record.h:.0f} samples in a "
+            "period; at least 21 are needed."
         )
     return DampedSine(frequency, decay, float(bias), float(a), float(b), fitted)
 
@@ -81,20 +84,22 @@ def _spectral_peak(record: Record) -> float:
     peak = int(np.argmax(spectrum))
     # A window's main lobe is four bins wide: below that there is no whole oscillation.
     if peak < 2 * 16:
-        raise RecordError(f"{record.name}: there are not two whole oscillations in the record.")
+        raise RecordError(
+            f"{record.name}: there are not two whole oscillations in the record."
+        )
     return 2 * np.pi * peak / (16 * count * record.h)
 
 
-def starting_values(sine: DampedSine, length: float, dry: bool) -> Float[np.ndarray, " 8"]:
+def starting_values(sine: DampedSine, length: float) -> Float[np.ndarray, " 8"]:
     """Parameters of a pendulum that swings like the damped sine.
 
     **Arguments:**
 
     - `sine`: the damped sine.
     - `length`: from the knife edge to the centre of mass (m).
-    - `dry`: whether friction causes half of the decay, or none of it.
 
-    **Returns:** the values in the order of `Parameters`.
+    **Returns:** the values in the order of `Parameters`; half of the decay comes from dry
+    friction, half from viscous.
     """
     gain = float(np.hypot(sine.a, sine.b)) / (AMPLITUDE * sine.frequency)
     rate = sine.a / gain
@@ -102,7 +107,7 @@ def starting_values(sine: DampedSine, length: float, dry: bool) -> Float[np.ndar
     angle = -(sine.decay * sine.a + sine.frequency * sine.b) / (gain * sine.frequency**2)
     # Dry friction takes 2 mu / l from the amplitude in each half period.
     friction = 0.5 * np.pi * sine.decay * AMPLITUDE * length / (2 * sine.frequency)
-    damping = sine.decay if dry else 2 * sine.decay
+    damping = sine.decay
     return np.array(
-        [sine.frequency, friction if dry else 0.0, damping, gain, sine.bias, angle, rate, length]
+        [sine.frequency, friction, damping, gain, sine.bias, angle, rate, length]
     )

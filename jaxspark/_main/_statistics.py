@@ -18,7 +18,7 @@ class Goodness(NamedTuple):
 
     - `r_squared`: share of the variance explained.
     - `rms`: of the residual (V).
-    - `aic`, `bic`: Akaike's and Schwarz's criterion for Gaussian residuals, up to a constant.
+    - `aic`, `bic`: Akaike's and Schwarz's criterion, up to a constant.
     - `autocorrelation`: of the residual, over one sampling interval.
     """
 
@@ -33,7 +33,7 @@ class Estimate(NamedTuple):
     """One fitted parameter, in SI units.
 
     - `name`, `value`.
-    - `error`: standard error, allowing for autocorrelated residuals.
+    - `error`: standard error, allowing for autocorrelation; never below `white_error`.
     - `white_error`: standard error if the residuals were independent.
     - `low`, `high`: 95 % confidence interval, from `error`.
     """
@@ -52,7 +52,7 @@ def goodness(fit: Fit) -> Goodness:
     Source: H. Akaike, *A new look at the statistical model identification*; G. Schwarz,
     *Estimating the dimension of a model*.
     """
-    residual, measured = fit.evaluation.residual, fit.measured
+    residual, measured = fit.residual, fit.measured
     count, unknowns = residual.size, int(fit.free.sum())
     squares = float(residual @ residual)
     deviance = count * np.log(squares / count)
@@ -68,18 +68,18 @@ def goodness(fit: Fit) -> Goodness:
 
 def white_covariance(fit: Fit) -> Float[np.ndarray, "k k"]:
     """Covariance of the fitted parameters for independent residuals, `s^2 (J^T J)^{-1}`."""
-    residual = fit.evaluation.residual
+    residual = fit.residual
     degrees = residual.size - int(fit.free.sum())
     return float(residual @ residual) / degrees * _inverse_information(fit)
 
 
 def robust_covariance(fit: Fit, lags: int) -> Float[np.ndarray, "k k"]:
-    """Covariance of the fitted parameters for residuals correlated over up to `lags` samples.
+    """Covariance of the fitted parameters for residuals correlated over `lags` samples.
 
     Source: W. K. Newey & K. D. West, *A simple, positive semi-definite, heteroskedasticity
     and autocorrelation consistent covariance matrix*.
     """
-    scores = fit.evaluation.jacobian[:, fit.free] * fit.evaluation.residual[:, None]
+    scores = fit.jacobian[:, fit.free] * fit.residual[:, None]
     spread = scores.T @ scores
     for lag in range(1, lags + 1):
         lagged = scores[lag:].T @ scores[:-lag]
@@ -91,7 +91,7 @@ def robust_covariance(fit: Fit, lags: int) -> Float[np.ndarray, "k k"]:
 
 def _inverse_information(fit: Fit) -> Float[np.ndarray, "k k"]:
     """`(J^T J)^{-1}` from the QR factors of `J`, with columns scaled to length 1."""
-    jacobian = fit.evaluation.jacobian[:, fit.free]
+    jacobian = fit.jacobian[:, fit.free]
     lengths = np.linalg.norm(jacobian, axis=0)
     inverse = np.linalg.inv(np.linalg.qr(jacobian / lengths, mode="r")) / lengths[:, None]
     return inverse @ inverse.T
@@ -105,13 +105,13 @@ def estimates(fit: Fit, lags: int) -> list[Estimate]:
     - `fit`: the fitted model.
     - `lags`: over how many samples residuals may be correlated.
 
-    **Returns:** one [`Estimate`][] for each fitted parameter. Intervals are those of Student's
-    t distribution.
+    **Returns:** one [`Estimate`][] for each fitted parameter. Intervals are those of
+    Student's t distribution.
     """
     degrees = fit.measured.size - int(fit.free.sum())
     quantile = scipy.stats.t.ppf(0.5 + LEVEL / 2, degrees)
-    errors = np.sqrt(np.diag(robust_covariance(fit, lags)))
     white_errors = np.sqrt(np.diag(white_covariance(fit)))
+    errors = np.maximum(np.sqrt(np.diag(robust_covariance(fit, lags))), white_errors)
     names = [name for name, free in zip(NAMES, fit.free) if free]
     found = []
     for name, error, white in zip(names, errors.tolist(), white_errors.tolist()):

@@ -239,7 +239,7 @@ def _advance(flat: FlatSystem, method, t0, h, settings: _Settings):
     linear_solver = settings.linear_solver or select_linear_solver(flat)
     tableau = method.tableau
 
-    def advance(carry: _Carry, _: None) -> tuple[_Carry, None]:
+    def advance(carry: _Carry, _: Any) -> tuple[_Carry, None]:
         running: BoolScalar = carry.result == RESULTS.successful
         y, z, stats = carry.y, carry.z, carry.stats
         t = _time(carry, t0, h)

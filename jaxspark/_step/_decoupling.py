@@ -3,7 +3,7 @@
 from typing import Any
 
 import equinox as eqx
-
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -48,8 +48,7 @@ class ModifiedJacobian(eqx.Module):
     def solve(self, rhs: Stages) -> Stages:
         """Apply the inverse; linear in `rhs`."""
         tableau, h = self.tableau, self.h
-        rhs2, rhs3 = _split(rhs)
-        x2, x3 = self.linear_solver.solve(self.factors, rhs2, rhs3)
+        x2, x3 = self._apply(self.linear_solver.solve, rhs)
         dz, dlam, dpsi = _join(x2, x3, rhs)
         Z = mix(tableau.Q_inverse, dz)
         V = Z[:-1]
@@ -59,6 +58,15 @@ class ModifiedJacobian(eqx.Module):
         lam = mix(tableau.lam_recovery, dlam) / h
         psi = mix(tableau.psi_recovery, dpsi) / h
         return Stages(Y, Z, lam, psi)
+
+    def _apply(self, solve, rhs: Stages):
+        """Solve with K2 and K3, kept apart from the products before and after.
+
+        Every entry of a solution needs every entry of the right-hand side: fused with what
+        computes them, they would be computed again each time.
+        """
+        barrier = jax.lax.optimization_barrier
+        return barrier(solve(self.factors, *barrier(_split(rhs))))
 
     def solve_transposed(self, rhs: Stages) -> Stages:
         """Apply the inverse of the transpose: the same operations in reverse order."""
@@ -73,8 +81,7 @@ class ModifiedJacobian(eqx.Module):
             mix(tableau.lam_recovery.T, rhs.lam) / h,
             mix(tableau.psi_recovery.T, rhs.psi) / h,
         )
-        rhs2, rhs3 = _split(unmixed)
-        x2, x3 = self.linear_solver.solve_transposed(self.factors, rhs2, rhs3)
+        x2, x3 = self._apply(self.linear_solver.solve_transposed, unmixed)
         return Stages(rhs.y, *_join(x2, x3, rhs))
 
 
@@ -86,7 +93,7 @@ def _split(x: Stages) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
 
 def _join(
     x2: Float[Array, "s n2"], x3: Float[Array, " n3"], like: Stages
-) -> tuple[Float[Array, "s+1 nz"], Float[Array, "s+1 nlam"], Float[Array, "s npsi"]]:
+) -> tuple[Float[Array, "s1 nz"], Float[Array, "s1 nlam"], Float[Array, "s npsi"]]:
     """The inverse of `_split`."""
     nz, nlam = like.z.shape[1], like.lam.shape[1]
     z = jnp.concatenate([x2[:, :nz], x3[None, :nz]])

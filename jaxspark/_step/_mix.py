@@ -22,32 +22,31 @@ class _Matrix:
         return isinstance(other, _Matrix) and self.key == other.key
 
 
-def _written_out(values: Array, *, matrix: _Matrix) -> Array:
-    zero = jnp.zeros(values.shape[1:], values.dtype)
+def _written_out(values: Array, *, matrix: _Matrix, axis: int) -> Array:
+    parts = [jax.lax.index_in_dim(values, j, axis, False) for j in range(values.shape[axis])]
     rows = []
     for row in matrix.entries:
-        terms = [
-            jnp.asarray(a, values.dtype) * values[j] for j, a in enumerate(row) if a != 0
-        ]
-        rows.append(sum(terms[1:], terms[0]) if terms else zero)
-    return jnp.stack(rows)
+        terms = [jnp.asarray(a, values.dtype) * parts[j] for j, a in enumerate(row) if a != 0]
+        rows.append(sum(terms[1:], terms[0]) if terms else jnp.zeros_like(parts[0]))
+    return jnp.stack(rows, axis)
 
 
-def _abstract(aval, *, matrix):
-    return aval.update(shape=(matrix.entries.shape[0], *aval.shape[1:]))
+def _abstract(aval, *, matrix, axis):
+    rows = matrix.entries.shape[0]
+    return aval.update(shape=(*aval.shape[:axis], rows, *aval.shape[axis + 1 :]))
 
 
-def _batch(args, dims, *, matrix):
-    values = jnp.moveaxis(args[0], dims[0], 1)
-    return mix_p.bind(values, matrix=matrix), 1
+def _batch(args, dims, *, matrix, axis):
+    (values,), (dim,) = args, dims
+    return mix_p.bind(values, matrix=matrix, axis=axis + (dim <= axis)), dim
 
 
-def _transpose(cotangent, _, *, matrix):
-    return [mix_p.bind(cotangent, matrix=_Matrix(matrix.entries.T))]
+def _transpose(cotangent, _, *, matrix, axis):
+    return [mix_p.bind(cotangent, matrix=_Matrix(matrix.entries.T), axis=axis)]
 
 
 mix_p = Primitive("mix")
-mix_p.def_impl(jax.jit(_written_out, static_argnames="matrix"))
+mix_p.def_impl(jax.jit(_written_out, static_argnames=("matrix", "axis")))
 mix_p.def_abstract_eval(_abstract)
 mlir.register_lowering(mix_p, mlir.lower_fun(_written_out, multiple_results=False))
 batching.primitive_batchers[mix_p] = _batch
@@ -61,4 +60,4 @@ def mix(coefficients: np.ndarray, values: Float[Array, "n d"]) -> Float[Array, "
     be a kernel of its own; zero coefficients cost nothing. A primitive, so that its
     transpose is written out in the same way.
     """
-    return mix_p.bind(values, matrix=_Matrix(coefficients))
+    return mix_p.bind(values, matrix=_Matrix(coefficients), axis=0)

@@ -16,7 +16,7 @@ class Stages(eqx.Module):
     [`jaxspark.multipliers`][]).
     """
 
-    y: Float[Array, "s+1 ny"]
-    z: Float[Array, "s+1 nz"]
-    lam: Float[Array, "s+1 nlam"]
+    y: Float[Array, "s1 ny"]
+    z: Float[Array, "s1 nz"]
+    lam: Float[Array, "s1 nlam"]
     psi: Float[Array, "s npsi"]
