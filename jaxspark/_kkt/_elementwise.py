@@ -113,23 +113,23 @@ def _without_exchanges(
 def _with_exchanges(
     matrix: Float[Array, "n n"],
 ) -> tuple[Float[Array, "n n"], Float[Array, ""]]:
-    """Partial pivoting; rows stay in place, and one gather at the end restores order."""
+    """The same with partial pivoting; a loop, because it is rarely run but always compiled."""
     n, dtype = matrix.shape[0], matrix.dtype
-    rest = jnp.concatenate([matrix, jnp.eye(n, dtype=dtype)], 1)
-    free = jnp.ones(n, dtype)
-    # Breaks ties between equal pivots, so that exactly one row is chosen.
-    preference = 1 - 4 * jnp.finfo(dtype).eps * jnp.arange(n, dtype=dtype)
-    order, pivots = [], []
-    for _ in range(n):
-        column = rest[:, 0]
-        size = jnp.abs(column) * free * preference
-        largest = jnp.max(size)
-        pivots.append(largest)
-        chosen = (size == largest) & (free > 0)
-        order.append(jnp.argmax(chosen))
-        mark = chosen.astype(dtype)
-        row = jnp.sum(mark[:, None] * rest, 0)
-        safe = jnp.where(row[0] == 0, 1, row[0])
-        rest = rest[:, 1:] - (column - mark)[:, None] * (row[1:] / safe)[None, :]
-        free = free * (1 - mark)
-    return rest[jnp.stack(order)], jnp.min(jnp.stack(pivots))
+    rows = jnp.arange(n)
+
+    def body(k, carry):
+        matrix, order, smallest = carry
+        size = jnp.where(rows >= k, jnp.abs(matrix[:, k]), -1)
+        p = jnp.argmax(size)
+        exchange = jnp.where(rows == k, p, jnp.where(rows == p, k, rows))
+        matrix, order = matrix[exchange], order[exchange]
+        pivot = matrix[k, k]
+        safe = jnp.where(pivot == 0, 1, pivot)
+        unit = (rows == k).astype(dtype)
+        column, row = matrix[:, k] - unit, matrix[k] + unit
+        matrix = matrix - column[:, None] * (row / safe)[None, :]
+        return matrix, order, jnp.minimum(smallest, jnp.abs(pivot))
+
+    start = (matrix, rows, jnp.asarray(jnp.inf, dtype))
+    matrix, order, smallest = jax.lax.fori_loop(0, n, body, start)
+    return matrix[:, jnp.argsort(order)], smallest

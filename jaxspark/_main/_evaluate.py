@@ -11,7 +11,7 @@ from ._model import arm, Parameters, simulate
 from ._record import Record
 
 
-NAMES = tuple(Parameters.__annotations__)
+NAMES = Parameters._fields
 """The parameters in the order in which they form a vector."""
 
 

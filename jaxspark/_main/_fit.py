@@ -11,9 +11,10 @@ from tqdm import tqdm
 
 from .._custom_types import FloatScalar
 from ._evaluate import Data, evaluate, Evaluation, NAMES
+from ._model import Parameters
 
 
-MAX_ITERATIONS = 60
+MAX_ITERATIONS = 100
 # A change by 1e-5 is a thousandth of a standard error. Far smaller steps bring less than
 # the rounding error of the sum of squares: the solver would reject them one by one.
 SOLVER = optx.LevenbergMarquardt(rtol=1e-5, atol=1e-5)
@@ -117,6 +118,23 @@ def _initial_state(u: Float[Array, " 8"], trial: _Trial) -> Any:
     return SOLVER.init(_residual, u, trial, options, residual, found, tags)
 
 
+def _scale(start: Float[Array, " 8"]) -> Float[Array, " 8"]:
+    """The sizes by which the solver measures changes; none vanishes with its parameter."""
+    by = Parameters(*start)
+    amplitude = jnp.hypot(by.angle, by.rate / by.frequency)
+    scale = Parameters(
+        frequency=by.frequency,
+        friction=0.01 * amplitude * by.length,
+        damping=0.01 * by.frequency,
+        gain=jnp.ones_like(by.gain),  # of its logarithm
+        bias=by.gain * by.frequency * amplitude,
+        angle=amplitude,
+        rate=amplitude * by.frequency,
+        length=by.length,
+    )
+    return jnp.stack(scale)
+
+
 def _as_fit(
     name: str,
     is_free: Bool[np.ndarray, " 8"],
@@ -165,11 +183,11 @@ def fit(
     parameters*.
     """
     is_free = np.array([parameter in free for parameter in NAMES])
-    scale = np.where(is_free, np.maximum(np.abs(start), 1e-3), 0)
-    scale[GAIN] = is_free[GAIN]
-    origin, scale, unit = jnp.asarray(start), jnp.asarray(scale), 0.01 * data.volts.std()
+    origin, unit = jnp.asarray(start), 0.01 * data.volts.std()
+    scale = jnp.where(is_free, _scale(origin), 0)
     u, values, state = jnp.zeros_like(origin), origin, None
     with tqdm(total=MAX_ITERATIONS, desc=f"{name:>16}", unit="it", disable=quiet) as bar:
+        bar.set_postfix_str("compiling, on first use")
         for iteration in range(1, MAX_ITERATIONS + 1):
             found = evaluate(values, data)
             trial = _Trial(found, origin, scale, unit)

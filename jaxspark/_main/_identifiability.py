@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ._evaluate import NAMES
 from ._fit import Fit
+from ._statistics import white_covariance
 
 
 CORRELATED = 0.9
@@ -46,6 +47,7 @@ class Identifiability(NamedTuple):
     """What the Fisher information says about all parameters, held ones included.
 
     Errors are relative to the parameters' values, and those of independent residuals.
+    Bias, angle and rate are left out where they may be zero, within three standard errors.
 
     - `names`: the parameters.
     - `errors`: relative standard error along each eigenvector, largest first.
@@ -76,24 +78,32 @@ def identifiability(fit: Fit) -> Identifiability:
     Source: S. Vajda, H. Rabitz, E. Walter & Y. Lecourtier, *Qualitative and quantitative
     identifiability analysis of nonlinear chemical kinetic models*.
     """
-    chosen = fit.free | (np.array(NAMES) == "length")
+    chosen = _chosen(fit)
     names = tuple(name for name, keep in zip(NAMES, chosen) if keep)
     relative = (fit.jacobian * fit.values)[:, chosen]
     residual = fit.residual
     noise = np.sqrt(residual @ residual / (residual.size - len(names)))
     # The information matrix would square the condition number, of about 1e6.
     _, singular, directions = np.linalg.svd(relative / noise, full_matrices=False)
-    errors = 1 / singular[::-1]
-    directions = directions[::-1]
+    errors, directions = 1 / np.maximum(singular[::-1], 1e-9), directions[::-1]
     signs = np.sign(directions[np.arange(len(names)), np.abs(directions).argmax(1)])
-    covariance = (directions.T * errors**2) @ directions
-    pairs = _pairs(names, covariance)
+    pairs = _pairs(names, directions.T * errors)
     return Identifiability(names, errors, directions * signs[:, None], pairs)
 
 
-def _pairs(names: tuple[str, ...], covariance: Float[np.ndarray, "m m"]) -> list[Pair]:
-    errors = np.sqrt(np.diag(covariance))
-    correlation = covariance / np.outer(errors, errors)
+def _chosen(fit: Fit) -> Bool[np.ndarray, " 8"]:
+    """The parameters that have a relative error."""
+    errors = np.zeros(len(NAMES))
+    errors[fit.free] = np.sqrt(np.diag(white_covariance(fit)))
+    may_vanish = np.array([name in ("bias", "angle", "rate") for name in NAMES])
+    vanishing = may_vanish & (np.abs(fit.values) < 3 * errors)
+    return (fit.free | (np.array(NAMES) == "length")) & ~vanishing
+
+
+def _pairs(names: tuple[str, ...], factor: Float[np.ndarray, "m m"]) -> list[Pair]:
+    """The pairs, from a factor of the covariance matrix, `factor factor^T`."""
+    errors = np.linalg.norm(factor, axis=1)
+    correlation = (factor @ factor.T) / np.outer(errors, errors)
     pairs = []
     for i in range(len(names)):
         for j in range(i):
@@ -101,9 +111,8 @@ def _pairs(names: tuple[str, ...], covariance: Float[np.ndarray, "m m"]) -> list
             if abs(rho) < CORRELATED:
                 continue
             second, first = names[i], names[j]
-            # The variance of the difference, or sum, of the two relative errors.
-            variance = errors[i] ** 2 + errors[j] ** 2 - 2 * abs(covariance[i, j])
-            known = float(np.sqrt(variance))
+            # The error of the difference, or sum, of the two relative changes.
+            known = float(np.linalg.norm(factor[i] - np.sign(rho) * factor[j]))
             if known > GAINED * max(errors[i], errors[j]):
                 continue
             combination = f"{first} / {second}" if rho > 0 else f"{first} * {second}"

@@ -17,6 +17,8 @@ Source: L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagra
 systems*, equations (3.1): forces may depend on the multipliers of nonholonomic constraints.
 """
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -30,7 +32,7 @@ SIGN_WIDTH = 0.02
 """Rate (rad/s) over which friction changes sign; the swing crosses it in about 10 ms."""
 
 
-class Parameters(eqx.Module):
+class Parameters(NamedTuple):
     """What describes the record.
 
     - `frequency`: of small undamped swings, `sqrt(m g l / I)`, `I` about the edge (rad/s).

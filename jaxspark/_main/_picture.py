@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ MEASURED, DRY, VISCOUS = "#4d4d4d", "#0072b2", "#d55e00"
 
 def peaks(
     volts: Float[np.ndarray, " n"], crossings_of: Float[np.ndarray, " n"]
-) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]:
+) -> tuple[Int[np.ndarray, " p"], Float[np.ndarray, " p"]]:
     """The largest deflection in each half period.
 
     **Arguments:**

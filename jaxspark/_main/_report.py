@@ -139,6 +139,8 @@ def _identifiability(analysis: Identifiability) -> str:
 
 
 def _percent(ratio: float) -> str:
+    if ratio > 10:
+        return "> 1000 %"
     return f"{100 * ratio:.2g} %" if ratio < 1 else f"{100 * ratio:.0f} %"
 
 

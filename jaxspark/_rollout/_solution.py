@@ -6,7 +6,7 @@ import equinox as eqx
 from jaxtyping import Array, Float
 
 from .._consistent import Multipliers
-from .._custom_types import FloatScalar, IntScalar, State
+from .._custom_types import BoolScalar, FloatScalar, IntScalar, State
 from .._results import RESULTS
 
 
@@ -29,6 +29,9 @@ class Statistics(eqx.Module):
     max_gdot: FloatScalar
     max_k: FloatScalar
 
+    def __repr__(self) -> str:
+        return eqx.tree_pformat(self, short_arrays=False)
+
 
 class Solution(eqx.Module):
     """The result of [`jaxspark.rollout`][].
@@ -40,6 +43,7 @@ class Solution(eqx.Module):
     - `t1`, `y1`, `z1`: the last good state, and its time.
     - `result`: a member of [`jaxspark.RESULTS`][].
     - `stats`: [`jaxspark.Statistics`][].
+    - `initial_residuals`, `initial_rank`: of the constraints at the start.
 
     If a rollout fails, nothing is lost: rows up to the failure are as they were, and the rows
     after it repeat the last good state with its time.
@@ -56,6 +60,11 @@ class Solution(eqx.Module):
     stats: Statistics
     initial_residuals: Any
     initial_rank: Any
+
+    @property
+    def successful(self) -> BoolScalar:
+        """Whether the rollout reached its end (of every lane of a batch)."""
+        return self.result == RESULTS.successful
 
     def __len__(self) -> int:
         return self.ts.shape[0]

@@ -155,14 +155,17 @@ def modified_newton(
 
     infinity = jnp.asarray(jnp.inf, y0.dtype)
     start = (guess, jnp.zeros((), jnp.int32), infinity, idle, jnp.asarray(False))
-    x, count, size, converged, _ = jax.lax.while_loop(unfinished, body, start)
+    with jax.named_scope("jaxspark_newton"):
+        x, count, size, converged, _ = jax.lax.while_loop(unfinished, body, start)
 
     result = RESULTS.where(
         count >= options.max_iterations,
         RESULTS.newton_iteration_limit,
         RESULTS.newton_diverged,
     )
-    result = RESULTS.where(jnp.isfinite(size) | (count == 0), result, RESULTS.nonfinite)
+    # Not finite at once: a function's doing. Not finite later: divergence.
+    at_once = ~jnp.isfinite(size) & (count == 1)
+    result = RESULTS.where(at_once, RESULTS.nonfinite, result)
     result = RESULTS.where(idle | jacobian.regular(), result, RESULTS.singular)
     good = converged & (idle | jacobian.regular())
     return NewtonResult(x, count, RESULTS.where(good, RESULTS.successful, result))

@@ -1,12 +1,14 @@
 """One step of a SPARK method, as a pure function."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float, Int
 
-from .._custom_types import FloatScalar
+from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import (
     CHECKPOINT_NAME,
     differentiable_root,
@@ -18,7 +20,8 @@ from .._results import RESULTS
 from .._system import FlatSystem
 from .._tableau import SparkTableau
 from ._decoupling import modified_jacobian
-from ._newton import modified_newton, NewtonOptions
+from ._newton import modified_newton, NewtonOptions, NewtonResult
+from ._predict import constant_guess
 from ._residual import stage_residual
 from ._stages import Stages
 
@@ -71,19 +74,12 @@ def flat_step(
     guess = stop_gradient(guess)
 
     frozen = stop_gradient((system, t0, y0, z0, h))
-    newton = modified_newton(
-        stage_residual(frozen[0], tableau, *frozen[1:]),
-        modified_jacobian(system, tableau, linear_solver, t0, h, guess),
-        frozen[2],
-        frozen[3],
-        guess,
-        idle,
-        options,
-    )
+    newton = _solve_stages(frozen, tableau, linear_solver, guess, idle, options)
     # Named too: the backward pass needs the verdict, and must not run Newton to get it.
     good = checkpoint_name(newton.result == RESULTS.successful, CHECKPOINT_NAME)
+    finite = constant_guess(frozen[0], tableau, frozen[2], frozen[3])
     # A failed lane must not poison derivatives: its stages are replaced by finite ones.
-    root = jax.tree.map(lambda a, b: jnp.where(good, a, b), newton.stages, guess)
+    root = jax.tree.map(lambda a, b: jnp.where(good, a, b), newton.stages, finite)
 
     def linear_solve(matvec, rhs, at):
         jacobian = modified_jacobian(system, tableau, linear_solver, t0, h, at)
@@ -102,3 +98,39 @@ def flat_step(
     z1 = jnp.where(moved, stages.z[-1], z0)
     info = StepInfo(jax.lax.stop_gradient(root), newton.iterations, newton.result)
     return y1, z1, info
+
+
+def _solve_stages(
+    frozen: tuple[Any, ...],
+    tableau: SparkTableau,
+    linear_solver: AbstractLinearSolver,
+    guess: Stages,
+    idle: BoolScalar,
+    options: NewtonOptions,
+) -> NewtonResult:
+    """Newton from the guess; if that fails, once more from constant starting values.
+
+    After a jolt (an inconsistent start, a switching force) extrapolated stages can be so far
+    off that the iteration, or its Jacobian, is useless. The second attempt is the second
+    trip of a loop that otherwise makes one.
+    """
+    system, t0, y0, z0, h = frozen
+    residual = stage_residual(system, tableau, t0, y0, z0, h)
+    constant = constant_guess(system, tableau, y0, z0)
+
+    def attempt(carry):
+        tries, _, before = carry
+        start = jax.tree.map(lambda a, b: jnp.where(tries == 0, a, b), guess, constant)
+        jacobian = modified_jacobian(system, tableau, linear_solver, t0, h, start)
+        newton = modified_newton(residual, jacobian, y0, z0, start, idle, options)
+        iterations = before.iterations + newton.iterations
+        return (
+            tries + 1,
+            newton.result == RESULTS.successful,
+            NewtonResult(newton.stages, iterations, newton.result),
+        )
+
+    none = jnp.zeros((), jnp.int32)
+    nothing = NewtonResult(guess, none, RESULTS.newton_diverged)
+    start = (none, jnp.asarray(False), nothing)
+    return jax.lax.while_loop(lambda c: ~c[1] & (c[0] < 2), attempt, start)[2]

@@ -1,9 +1,10 @@
 """Constrained systems: the general class, its two builders, and their flat form."""
 
+from ._check import as_state as as_state
 from ._constrained import (
     AbstractConstrainedSystem as AbstractConstrainedSystem,
     ConstrainedSystem as ConstrainedSystem,
 )
-from ._flat import as_state as as_state, flatten as flatten, FlatSystem as FlatSystem
+from ._flat import flatten as flatten, FlatSystem as FlatSystem
 from ._lagrangian import LagrangianSystem as LagrangianSystem
 from ._mechanical import MechanicalSystem as MechanicalSystem

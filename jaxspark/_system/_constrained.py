@@ -1,6 +1,6 @@
 """The general problem: overdetermined differential-algebraic equations of index 2 and 3."""
 
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import equinox as eqx
 
@@ -22,12 +22,27 @@ class AbstractConstrainedSystem(eqx.Module):
         systems in mechanics*, equations (1)-(3).
     """
 
-    v: eqx.AbstractVar[Function | None]
-    p: eqx.AbstractVar[Function | None]
-    f: eqx.AbstractVar[Function]
-    r: eqx.AbstractVar[Function | None]
-    g: eqx.AbstractVar[Function | None]
-    k: eqx.AbstractVar[Function | None]
+    if TYPE_CHECKING:
+        # Seen as fields, they would be arguments of every subclass to a type checker.
+        @property
+        def v(self) -> Function | None: ...
+        @property
+        def p(self) -> Function | None: ...
+        @property
+        def f(self) -> Function: ...
+        @property
+        def r(self) -> Function | None: ...
+        @property
+        def g(self) -> Function | None: ...
+        @property
+        def k(self) -> Function | None: ...
+    else:
+        v: eqx.AbstractVar[Function | None]
+        p: eqx.AbstractVar[Function | None]
+        f: eqx.AbstractVar[Function]
+        r: eqx.AbstractVar[Function | None]
+        g: eqx.AbstractVar[Function | None]
+        k: eqx.AbstractVar[Function | None]
 
 
 class ConstrainedSystem(AbstractConstrainedSystem):

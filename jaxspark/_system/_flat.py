@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import Args, FloatScalar, Function, State
+from ._check import check_functions, constraint_shapes
 from ._constrained import AbstractConstrainedSystem
 
 
@@ -89,66 +90,23 @@ class FlatSystem(eqx.Module):
         return self.r(t, y, lam)
 
 
-def as_state(name: str, state: State) -> State:
-    """The state with array leaves, checked to be real floating point of one dtype."""
-    leaves = jax.tree.leaves(state)
-    if not leaves:
-        raise ValueError(f"{name} has no array in it.")
-    dtypes = {jnp.result_type(leaf) for leaf in leaves}
-    for dtype in dtypes:
-        if not jnp.issubdtype(dtype, jnp.floating):
-            raise TypeError(
-                f"{name} has dtype {dtype}; the state must be real floating point. For "
-                f"instance jnp.asarray({name}, float)."
-            )
-    if len(dtypes) > 1:
-        names = sorted(str(dtype) for dtype in dtypes)
-        raise TypeError(f"{name} mixes the dtypes {', '.join(names)}; use one.")
-    return jax.tree.map(jnp.asarray, state)
-
-
-def _outputs(name: str, function: Function, *operands: Any) -> Any:
-    """What `function` returns, by shape; an error inside it says which one it was."""
-    try:
-        return jax.eval_shape(function, *operands)
-    except Exception as error:
-        error.add_note(f"This happened while tracing the function {name} of the system.")
-        raise
-
-
-def _check_dtype(name: str, out: Any, dtype: np.dtype) -> None:
-    for leaf in jax.tree.leaves(out):
-        floating = jnp.issubdtype(leaf.dtype, jnp.floating)
-        if floating and (leaf.weak_type or leaf.dtype == dtype):
-            continue
-        raise TypeError(
-            f"{name} returns dtype {leaf.dtype}, but the state has dtype {dtype}. Build its "
-            "constants with the dtype of its inputs."
-        )
-
-
-def _check_like(name: str, out: Any, like: Any, like_name: str) -> None:
-    def shapes(tree):
-        return jax.tree.map(lambda leaf: tuple(leaf.shape), tree)
-
-    same_tree = jax.tree.structure(out) == jax.tree.structure(like)
-    if not same_tree or shapes(out) != shapes(like):
-        raise ValueError(
-            f"{name} must return the structure and shapes of {like_name}, "
-            f"{shapes(like)}; it returns {shapes(out)}."
-        )
-
-
-def _raveller(shape: Any, dtype: np.dtype) -> tuple[int, Unravel]:
-    """Size and unravel function of a PyTree of the given shapes."""
-    zeros = jax.tree.map(lambda leaf: np.zeros(leaf.shape, dtype), shape)
-    flat, unravel = jax.flatten_util.ravel_pytree(zeros)
-    return flat.size, unravel
-
-
 def _ravel(tree: Any, dtype: np.dtype) -> Vector:
     leaves = [jnp.asarray(leaf, dtype).reshape(-1) for leaf in jax.tree.leaves(tree)]
     return jnp.concatenate(leaves) if leaves else jnp.zeros(0, dtype)
+
+
+def _ideal_force(
+    g: Function, v: Function, nz: int, dtype: np.dtype
+) -> Callable[[FloatScalar, Array, Array], Array]:
+    """`-(g_y v_z)^T lam`, of a `v` that is affine in `z`."""
+
+    def r(t, y, lam):
+        def rate(z):
+            return jax.jvp(lambda y: g(t, y), (y,), (v(t, y, z),))[1]
+
+        return -jax.vjp(rate, jnp.zeros(nz, dtype))[1](lam)[0]
+
+    return r
 
 
 def flatten(
@@ -171,77 +129,49 @@ def flatten(
     dtype = flat_y.dtype
     if flat_z.dtype != dtype:
         raise TypeError(f"y has dtype {dtype}, but z has dtype {flat_z.dtype}.")
-    v, p, f, r, g, k = system.v, system.p, system.f, system.r, system.g, system.k
+    zero_lam, zero_psi = constraint_shapes(system, t, y, z, args)
+    check_functions(system, t, y, z, zero_lam, zero_psi, args)
+    lam, unravel_lam = jax.flatten_util.ravel_pytree(zero_lam)
+    psi, unravel_psi = jax.flatten_util.ravel_pytree(zero_psi)
 
-    lam = psi = np.zeros(0, dtype)
-    if g is not None:
-        lam = _outputs("g (holonomic)", lambda t, y: g(t, y, args), t, y)
-        _check_dtype("g (holonomic)", lam, dtype)
-    if k is not None:
-        psi = _outputs("k (nonholonomic)", lambda t, y, z: k(t, y, z, args), t, y, z)
-        _check_dtype("k (nonholonomic)", psi, dtype)
-    nlam, unravel_lam = _raveller(lam, dtype)
-    npsi, unravel_psi = _raveller(psi, dtype)
-    zero_lam, zero_psi = unravel_lam(np.zeros(nlam, dtype)), unravel_psi(np.zeros(npsi, dtype))
+    def flat(function, *unravels):
+        def on_vectors(t, *vectors):
+            pairs = zip(unravels, vectors, strict=True)
+            return _ravel(function(t, *[undo(x) for undo, x in pairs], args), dtype)
 
-    def check(name, out, like, like_name):
-        _check_like(name, out, like, like_name)
-        _check_dtype(name, out, dtype)
+        return on_vectors
 
-    if v is None:
-        if flat_y.size != flat_z.size:
-            raise ValueError(
-                f"y has {flat_y.size} entries and z has {flat_z.size}; they can differ only "
-                "if the system has a function v(t, y, z, args)."
-            )
-    else:
-        check("v", _outputs("v", lambda *a: v(*a, args), t, y, z), y, "y")
-    if p is not None:
-        check("p (momentum)", _outputs("p (momentum)", lambda *a: p(*a, args), t, y, z), z, "z")
-    check("f (forces)", _outputs("f (forces)", lambda *a: f(*a, args), t, y, z, zero_psi), z, "z")
-    if r is not None:
-        check("r", _outputs("r", lambda *a: r(*a, args), t, y, zero_lam), z, "z")
+    def close(function, *operands):
+        return eqx.filter_closure_convert(function, t, *operands)
 
-    def flat_g(t, y):
-        return _ravel(g(t, unravel_y(y), args), dtype)
-
-    def flat_v(t, y, z):
-        return z if v is None else _ravel(v(t, unravel_y(y), unravel_z(z), args), dtype)
-
-    def flat_r(t, y, lam):
-        if r is not None:
-            return _ravel(r(t, unravel_y(y), unravel_lam(lam), args), dtype)
-
-        def rate(z):
-            return jax.jvp(lambda y: flat_g(t, y), (y,), (flat_v(t, y, z),))[1]
-
-        return -jax.vjp(rate, jnp.zeros(flat_z.size, dtype))[1](lam)[0]
-
-    def flat_p(t, y, z):
-        return _ravel(p(t, unravel_y(y), unravel_z(z), args), dtype)
-
-    def flat_f(t, y, z, psi):
-        return _ravel(f(t, unravel_y(y), unravel_z(z), unravel_psi(psi), args), dtype)
-
-    def flat_k(t, y, z):
-        return _ravel(k(t, unravel_y(y), unravel_z(z), args), dtype)
-
-    at = (t, flat_y, flat_z)
-    close = eqx.filter_closure_convert
-    flat = FlatSystem(
-        v=None if v is None else close(flat_v, *at),
-        p=None if p is None else close(flat_p, *at),
-        f=close(flat_f, *at, jnp.zeros(npsi, dtype)),
-        r=None if nlam == 0 else close(flat_r, t, flat_y, jnp.zeros(nlam, dtype)),
-        g=None if nlam == 0 else close(flat_g, t, flat_y),
-        k=None if npsi == 0 else close(flat_k, *at),
+    state = (unravel_y, unravel_z)
+    v = (lambda t, y, z: z) if system.v is None else flat(system.v, *state)
+    g = r = k = p = None
+    if system.p is not None:
+        p = close(flat(system.p, *state), flat_y, flat_z)
+    if system.g is not None and lam.size:
+        flat_g = flat(system.g, unravel_y)
+        g = close(flat_g, flat_y)
+        force = _ideal_force(flat_g, v, flat_z.size, dtype)
+        if system.r is not None:
+            force = flat(system.r, unravel_y, unravel_lam)
+        r = close(force, flat_y, lam)
+    if system.k is not None and psi.size:
+        k = close(flat(system.k, *state), flat_y, flat_z)
+    system = FlatSystem(
+        v=None if system.v is None else close(v, flat_y, flat_z),
+        p=p,
+        f=close(flat(system.f, *state, unravel_psi), flat_y, flat_z, psi),
+        r=r,
+        g=g,
+        k=k,
         ny=flat_y.size,
         nz=flat_z.size,
-        nlam=nlam,
-        npsi=npsi,
+        nlam=lam.size,
+        npsi=psi.size,
         unravel_y=unravel_y,
         unravel_z=unravel_z,
         unravel_lam=unravel_lam,
         unravel_psi=unravel_psi,
     )
-    return flat, flat_y, flat_z
+    return system, flat_y, flat_z

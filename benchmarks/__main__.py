@@ -1,0 +1,34 @@
+"""`python -m benchmarks figures TOPIC` measures what a topic promises; `smoke` a little."""
+
+import argparse
+import importlib
+import sys
+
+import jax
+
+from ._figures import report
+
+
+TOPICS = ("core",)
+
+
+def main() -> int:
+    """Run the command line; 1 if a figure is short of its target."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    figures = commands.add_parser("figures", help="measure a topic afresh, in full")
+    figures.add_argument("topic", choices=TOPICS)
+    figures.add_argument("--only", help="only the part of this name", default=None)
+    commands.add_parser("smoke", help="run a tiny version of every benchmark")
+    arguments = parser.parse_args()
+
+    jax.config.update("jax_enable_x64", True)
+    if arguments.command == "smoke":
+        topics = [importlib.import_module(f"benchmarks.{topic}") for topic in TOPICS]
+        return 0 if all([report(topic.smoke()) for topic in topics]) else 1
+    topic = importlib.import_module(f"benchmarks.{arguments.topic}")
+    return 0 if report(topic.figures(arguments.only)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

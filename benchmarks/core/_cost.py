@@ -1,0 +1,81 @@
+"""What steps and gradients cost, single and in a batch, and how long they compile."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+import jaxspark
+
+from .._figures import at_most, Figure, note
+from ..problems import planar_chain
+
+
+H = 0.005
+
+
+class Timing(NamedTuple):
+    """CPU seconds: to trace and compile, and to run once (the least of several runs)."""
+
+    compile: float
+    run: float
+
+
+def timing(function: Callable[..., Any], *arguments: Any, repeats: int = 7) -> Timing:
+    """Compile afresh and run; process CPU time, which other processes do not distort."""
+    jax.clear_caches()
+    start = time.process_time()
+    compiled = jax.jit(function).lower(*arguments).compile()
+    compile_time = time.process_time() - start
+    jax.block_until_ready(compiled(*arguments))
+    runs = []
+    for _ in range(repeats):
+        start = time.process_time()
+        jax.block_until_ready(compiled(*arguments))
+        runs.append(time.process_time() - start)
+    return Timing(compile_time, min(runs))
+
+
+def cost(tiny: bool) -> Iterator[Figure]:
+    """The pendulum (one link) and chains of 3, 8 and 20 links, s = 2 and 3."""
+    jax.jit(lambda x: x + 1)(1.0)  # starting the compiler is not our cost
+    sizes = {1: (2000, 20), 3: (1000, 10), 8: (300, 4), 20: (100, 2)}
+    for links, (steps, batch_steps) in sizes.items():
+        for stages in (2, 3):
+            yield from _one(links, stages, steps, batch_steps)
+            if tiny:
+                return
+
+
+def _one(links: int, stages: int, steps: int, batch_steps: int) -> Iterator[Figure]:
+    problem = planar_chain(links)
+    args = jax.tree.map(jnp.asarray, problem.args)
+    y0, z0 = jnp.asarray(problem.y0), jnp.asarray(problem.z0)
+
+    def loss(args, y0, num_steps=steps):
+        solution = jaxspark.rollout(
+            problem.system, jaxspark.Gauss(stages), y0, z0, args,
+            h=H, num_steps=num_steps, save_every=None, throw=False,
+        )  # fmt: skip
+        return jnp.sum(solution.y1**3) + 0.1 * jnp.sum(solution.z1**2)
+
+    def batch(args, y0):
+        return jax.vmap(lambda y0: loss(args, y0, batch_steps))(y0)
+
+    value = timing(loss, args, y0)
+    gradient = timing(jax.value_and_grad(loss), args, y0)
+    many = timing(batch, args, jnp.tile(y0[None, :], (1024, 1)), repeats=3)
+    what = f"{'pendulum' if links == 1 else f'{links}-link chain'}, Gauss({stages})"
+    single, each = value.run / steps * 1e6, many.run / (1024 * batch_steps) * 1e6
+    yield note(f"{what}: microseconds a step, single", f"{single:.2f}")
+    yield note(f"{what}: microseconds a step and trajectory, vmap of 1024", f"{each:.2f}")
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(args))
+    ratio = gradient.run / value.run
+    yield at_most(
+        f"{what}: value-and-gradient over value, {parameters} parameters", ratio, 2.2, ".2f"
+    )
+    yield at_most(f"{what}: compile seconds, value", value.compile, 3, ".2f")
+    yield at_most(f"{what}: compile seconds, gradient", gradient.compile, 8, ".2f")
+    yield note(f"{what}: compile seconds, vmap of 1024", f"{many.compile:.2f}")

@@ -1,0 +1,16 @@
+"""The reference values of the test problems."""
+
+from collections.abc import Iterator
+
+from .._figures import at_least, Figure
+from ..problems import CASES, compare, solve
+
+
+def references(tiny: bool) -> Iterator[Figure]:
+    """Correct digits at the worst checkpoint of each problem."""
+    for case in CASES[:1] if tiny else CASES:
+        reached = compare(case, solve(case))
+        for index, name in enumerate(("y", "z", "multipliers")):
+            worst = min(row[index + 1] for row in reached)
+            what = f"digits of {name}, {case.name}, {case.method}, {case.num_steps} steps"
+            yield at_least(what, worst, case.digits[index])

@@ -1,0 +1,48 @@
+"""Test problems as constrained systems, with trusted reference values."""
+
+from ._andrews import andrews as andrews
+from ._caraxis import caraxis as caraxis
+from ._chain_rods import chain_rods as chain_rods
+from ._chaplygin_sleigh import chaplygin_sleigh as chaplygin_sleigh
+from ._fekete import fekete as fekete
+from ._heavy_top import heavy_top as heavy_top
+from ._isokinetic import isokinetic as isokinetic
+from ._kapitza import kapitza as kapitza
+from ._mixed import mixed as mixed
+from ._nonholonomic_particle import nonholonomic_particle as nonholonomic_particle
+from ._pendulum import pendulum as pendulum
+from ._planar_chain import planar_chain as planar_chain
+from ._problem import load_reference as load_reference, Problem as Problem
+from ._reference_runs import (
+    Case as Case,
+    CASES as CASES,
+    compare as compare,
+    digits as digits,
+    Reached as Reached,
+    solve as solve,
+)
+from ._rolling_disk import rolling_disk as rolling_disk
+from ._skate_incline import skate_incline as skate_incline
+from ._sleigh_tow import sleigh_tow as sleigh_tow
+from ._slider_crank_flexible import slider_crank_flexible as slider_crank_flexible
+
+
+PROBLEMS = {
+    "pendulum": pendulum,
+    "andrews": andrews,
+    "caraxis": caraxis,
+    "slider_crank_flexible": slider_crank_flexible,
+    "fekete": fekete,
+    "chain_rods": chain_rods,
+    "planar_chain": planar_chain,
+    "heavy_top": heavy_top,
+    "rolling_disk": rolling_disk,
+    "chaplygin_sleigh": chaplygin_sleigh,
+    "skate_incline": skate_incline,
+    "nonholonomic_particle": nonholonomic_particle,
+    "sleigh_tow": sleigh_tow,
+    "kapitza": kapitza,
+    "isokinetic": isokinetic,
+    "mixed": mixed,
+}
+"""All problems by name, each a function that builds it."""

@@ -1,0 +1,159 @@
+"""Derivatives of a rollout: forward, reverse, differences; Hessians inside the scan."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxspark
+from benchmarks.core._gradients import (
+    batch_against_loop,
+    CHAIN_THETA,
+    chain_loss,
+    CHECKPOINTS,
+    differences,
+    first_order,
+    hessians,
+    mixed_loss,
+    mixed_theta,
+    relative,
+)
+from jaxspark._implicit import preconditioned_solve
+
+
+@pytest.mark.parametrize(
+    ("loss", "theta"),
+    [(chain_loss, CHAIN_THETA), (mixed_loss, mixed_theta())],
+    ids=["chain", "mixed"],
+)
+def test_forward_is_reverse_is_differences(loss, theta):
+    reverse_against_forward, against_differences = first_order(loss, theta)
+    assert reverse_against_forward < 1e-10
+    assert against_differences < 1e-8
+
+
+@pytest.mark.parametrize("checkpoint", CHECKPOINTS)
+def test_hessians_inside_the_scan(checkpoint):
+    for mode, difference in hessians(checkpoint).items():
+        assert difference < 1e-7, mode
+
+
+def test_third_derivatives_inside_the_scan():
+    direction = jnp.asarray(np.linspace(0.3, 1.0, CHAIN_THETA.size))
+
+    def along(s):
+        return chain_loss(CHAIN_THETA + s * direction, num_steps=5)
+
+    second = jax.jit(jax.grad(jax.grad(along)))
+    third = jax.jit(jax.grad(jax.grad(jax.grad(along))))(0.0)
+    numeric = differences(lambda x: second(x[0]), np.zeros(1))[0]
+    assert relative(third, numeric) < 1e-7
+
+
+def test_gradients_of_a_batch():
+    assert batch_against_loop() < 1e-12
+
+
+def test_directions_of_time():
+    """Backward in time, by the transpose of the same factorisation."""
+
+    def loss(h):
+        return chain_loss(jnp.asarray(CHAIN_THETA).at[9].set(h), num_steps=6)
+
+    numeric = differences(lambda h: jax.jit(loss)(h[0]), np.array([-0.02]))[0]
+    assert relative(jax.grad(loss)(-0.02), numeric) < 1e-8
+
+
+def test_newton_runs_once_a_step():
+    """The backward pass must not repeat it, whatever it keeps of a step.
+
+    Counted in compiled code, from which what nobody needs is gone.
+    """
+
+    def newton_loops(function):
+        text = jax.jit(function).lower(CHAIN_THETA).compile().as_text()
+        lines = [line for line in text.splitlines() if " while(" in line]
+        return sum("jaxspark_newton" in line for line in lines)
+
+    # One scan of three steps a row, and one for the step that is left over.
+    assert newton_loops(chain_loss) == 2
+    assert newton_loops(jax.grad(chain_loss)) == 2
+    assert newton_loops(jax.grad(lambda t: chain_loss(t, "none"))) == 2
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_linear_solve_without_contraction_falls_back(transposed):
+    """With a useless preconditioner the solution is still exact, and so are derivatives."""
+    rng = np.random.default_rng(0)
+    matrix = jnp.asarray(rng.normal(size=(6, 6)))
+    rhs = jnp.asarray(rng.normal(size=6))
+
+    def solve(matrix, rhs):
+        return preconditioned_solve(
+            lambda x: matrix @ x, lambda b: 0.1 * b, lambda b: 0.1 * b, rhs, lambda x: (x,)
+        )
+
+    if transposed:
+        _, pull = jax.vjp(lambda b: solve(matrix, b), rhs)
+        assert relative(pull(rhs)[0], np.linalg.solve(matrix.T, rhs)) < 1e-12
+        return
+    assert relative(jax.jit(solve)(matrix, rhs), np.linalg.solve(matrix, rhs)) < 1e-12
+    gradient = jax.grad(lambda a: jnp.sum(solve(a, rhs) ** 2))(matrix)
+    x = np.linalg.solve(matrix, rhs)
+    exact = -np.outer(np.linalg.solve(matrix.T, 2 * x), x)
+    assert relative(gradient, exact) < 1e-11
+
+
+def test_gradient_with_large_steps():
+    """Where Newton contracts slowly, the derivative is still exact."""
+
+    def loss(theta):
+        return chain_loss(theta.at[9].set(0.12), num_steps=4)
+
+    theta = jnp.asarray(CHAIN_THETA)
+    reverse = jax.jit(jax.grad(loss))(theta)
+    numeric = differences(jax.jit(lambda t: loss(jnp.asarray(t))), CHAIN_THETA)
+    assert relative(reverse, numeric) < 1e-7
+
+
+def test_no_derivative_is_hidden_from_checkpoint():
+    """Gradients do not depend on what the backward pass keeps."""
+    values = [
+        jax.jit(jax.grad(lambda t, c=c: chain_loss(t, c)))(CHAIN_THETA) for c in CHECKPOINTS
+    ]
+    for value in values[1:]:
+        assert relative(value, values[0]) < 1e-12
+
+
+def test_gradient_in_float32():
+    theta = jnp.asarray(CHAIN_THETA, jnp.float32)
+    single = jax.jit(jax.grad(chain_loss))(theta)
+    assert single.dtype == jnp.float32
+    double = jax.jit(jax.grad(chain_loss))(CHAIN_THETA)
+    assert relative(np.asarray(single, float), double) < 1e-4
+
+
+def test_user_scan_over_steps():
+    """The step itself is right to second order inside a scan that the user writes."""
+    system = jaxspark.LagrangianSystem(
+        lambda t, q, v, a: 0.5 * jnp.sum(v**2) - a * q[1],
+        holonomic=lambda t, q, a: 0.5 * (jnp.sum(q**2) - 1),
+    )
+
+    def loss(gravity):
+        def body(carry, _):
+            y, z, guess = carry
+            y, z, guess, _ = jaxspark.step(
+                system, jaxspark.Gauss(2), 0.0, y, z, 0.05, guess, gravity
+            )
+            return (y, z, guess), None
+
+        y, z = jnp.array([1.0, 0.0]), jnp.zeros(2)
+        carry = jaxspark.step(system, jaxspark.Gauss(2), 0.0, y, z, 0.05, None, gravity)[:3]
+        (y, z, _), _ = jax.lax.scan(body, carry, None, length=5)
+        return jnp.sum(y**3) + jnp.sum(z**2)
+
+    first, second = jax.jit(jax.grad(loss)), jax.jit(jax.grad(jax.grad(loss)))
+    at = np.array([9.81])
+    assert relative(first(9.81), differences(lambda x: jax.jit(loss)(x[0]), at)[0]) < 1e-9
+    assert relative(second(9.81), differences(lambda x: first(x[0]), at)[0]) < 1e-8

@@ -1,0 +1,110 @@
+"""Orders of convergence on a problem with every feature, by regression.
+
+The steps are taken in a loop of `jaxspark.step` whose length is not static, so that each
+method is compiled once for all step sizes.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import largest_difference, mixed, order
+
+import jaxspark
+from jaxspark import Gauss, RadauIIA, RESULTS
+
+
+T_END = 1.0
+
+
+def integrator(method):
+    problem = mixed()
+
+    @jax.jit
+    def integrate(y, z, num_steps):
+        h = T_END / num_steps.astype(y.dtype)
+
+        def body(i, carry):
+            y, z, good = carry
+            t = i.astype(y.dtype) * h
+            y, z, _, info = jaxspark.step(
+                problem.system, method, t, y, z, h, None, problem.args
+            )
+            return y, z, good & (info.result == RESULTS.successful)
+
+        return jax.lax.fori_loop(0, num_steps, body, (y, z, jnp.asarray(True)))
+
+    return integrate
+
+
+@pytest.fixture(scope="module")
+def multipliers():
+    problem = mixed()
+    return jax.jit(lambda y, z: jaxspark.multipliers(problem.system, T_END, y, z, problem.args))
+
+
+def end(integrate, multipliers, num_steps):
+    problem = mixed()
+    y, z, good = integrate(
+        jnp.asarray(problem.y0), jnp.asarray(problem.z0), jnp.asarray(num_steps)
+    )
+    assert bool(good)
+    reported = multipliers(y, z)
+    assert bool(reported.converged)
+    return [np.asarray(x) for x in (y, z, reported.lam, reported.psi)]
+
+
+@pytest.fixture(scope="module")
+def reference(multipliers):
+    integrate = integrator(Gauss(6))
+    fine, finer = end(integrate, multipliers, 24), end(integrate, multipliers, 40)
+    # Multipliers are ten times the size of the state, and have second derivatives in them.
+    for a, b, bound in zip(fine, finer, (1e-14, 1e-14, 1e-13, 1e-13)):
+        assert np.max(np.abs(a - b)) <= bound
+    return finer
+
+
+@pytest.mark.parametrize(
+    "method, steps",
+    [
+        (Gauss(1), (80, 120, 180)),
+        (Gauss(2), (20, 30, 45)),
+        (Gauss(3), (14, 18, 22)),
+        (Gauss(4), (6, 7, 8)),
+        (RadauIIA(2), (80, 120, 180)),
+        (RadauIIA(3), (20, 30, 45)),
+        (RadauIIA(4), (8, 10, 12)),
+    ],
+    ids=str,
+)
+def test_order(method, steps, reference, multipliers):
+    integrate = integrator(method)
+    ends = [end(integrate, multipliers, n) for n in steps]
+    slopes = {}
+    for i, name in enumerate(("y", "z", "lam", "psi")):
+        errors = np.array([np.max(np.abs(state[i] - reference[i])) for state in ends])
+        slopes[name] = order(T_END / np.array(steps), errors)
+        assert np.all(errors > 1e-12), "rounding errors would decide"
+    for name, slope in slopes.items():
+        assert abs(slope - method.order) <= 0.15, (name, slopes)
+
+
+def test_rollout_reports_these_states_and_multipliers(multipliers):
+    """What is measured above is what a rollout returns."""
+    problem, method, n = mixed(), Gauss(2), 8
+    y, z, lam, psi = end(integrator(method), multipliers, n)
+    solution = jaxspark.rollout(
+        problem.system, method, problem.y0, problem.z0, problem.args,
+        t1=T_END, num_steps=n, save_every=4, multipliers=True,
+    )  # fmt: skip
+    assert np.array_equal(solution.ts, [0.0, 0.5, 1.0])
+    assert largest_difference(solution.ys[-1], y) <= 1e-13
+    assert largest_difference(solution.zs[-1], z) <= 1e-13
+    assert largest_difference(solution.multipliers.lam[-1], lam) <= 1e-12
+    assert largest_difference(solution.multipliers.psi[-1], psi) <= 1e-12
+    assert np.all(np.asarray(solution.multipliers.converged))
+    at_start = jax.jit(
+        lambda y, z: jaxspark.multipliers(problem.system, 0.0, y, z, problem.args)
+    )(problem.y0, problem.z0)
+    assert largest_difference(solution.multipliers.lam[0], at_start.lam) <= 1e-12
+    assert largest_difference(solution.multipliers.zdot[0], at_start.zdot) <= 1e-12

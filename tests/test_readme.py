@@ -1,0 +1,88 @@
+"""The README keeps its promises: its code runs, its commands are those of CI."""
+
+import functools
+import pathlib
+import re
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxspark
+
+
+ROOT = pathlib.Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    """The fenced blocks of a language, in their order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+@functools.cache
+def run():
+    """All names that the README's Python code defines."""
+    names = {}
+    exec("\n".join(blocks("python")), names)
+    return names
+
+
+def test_pendulum():
+    names = run()
+    solution = names["solution"]
+    assert float(solution.stats.max_g) <= 5e-16
+    # Energy and the circle give the tension: m v^2 / l + m g cos(angle) = -3 m g y / l.
+    np.testing.assert_allclose(
+        solution.multipliers.lam, -3 * 9.81 * solution.ys[:, 1], rtol=0, atol=1e-7
+    )
+    assert np.max(solution.multipliers.lam) == pytest.approx(3 * 9.81, rel=1e-3)
+
+
+def test_derivative():
+    # The motion of length l is that of length 1, slowed down by sqrt(l) and scaled by l.
+    names = run()
+    end = names["solution"]
+    expected = end.y1[1] - 0.5 * 5.0 * end.z1[1]
+    assert float(names["sensitivity"]) == pytest.approx(float(expected), abs=1e-6)
+
+
+def test_batch():
+    names = run()
+    assert names["batch"].ys.shape == (100, 251, 2)
+    assert not np.any(names["failed"])
+    single = names["swing"](2.0)
+    np.testing.assert_allclose(names["batch"].ys[-1], single.ys, rtol=0, atol=1e-11)
+
+
+def test_projections():
+    names = run()
+    point = jnp.array([0.8, 0.7])
+    np.testing.assert_allclose(
+        names["nearest"].y, point / jnp.linalg.norm(point), rtol=1e-15
+    )
+    np.testing.assert_allclose(names["held"].y, [0.8, 0.6], rtol=0, atol=1e-15)
+
+
+def test_names_exist():
+    for name in re.findall(r"jaxspark\.([A-Za-z]\w*)", "\n".join(blocks("python"))):
+        assert hasattr(jaxspark, name), name
+    table = [line for line in README.splitlines() if line.startswith("| `")]
+    assert len(table) == 7
+    for line in table:
+        for name in re.findall(r"`(\w+)[`(]", line.split("|")[1]):
+            assert hasattr(jaxspark, name), name
+
+
+def test_links_to_files_exist():
+    for target in re.findall(r"\]\((?!https?://)([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_commands():
+    commands = "".join(blocks("bash")).splitlines()
+    main_job, tests = commands
+    assert main_job.endswith("&& .venv/bin/python -m jaxspark")
+    assert tests.endswith("&& .venv/bin/python -m pytest")
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert "python -m pytest" in ci

@@ -1,0 +1,414 @@
+"""The three ways to write a system, PyTrees, closures, and errors that name the culprit."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import (
+    arrays,
+    largest_difference,
+    pendulum,
+    PENDULUM_ARGS,
+    pendulum_start,
+    rod,
+)
+
+import jaxspark
+from jaxspark import ConstrainedSystem, Gauss, LagrangianSystem, MechanicalSystem
+
+
+# One system in three forms: a variable mass matrix, a sphere of varying radius, a
+# nonholonomic constraint, friction.
+
+
+def masses(t, q):
+    return jnp.stack([1 + q[0] ** 2, 2 + 0.5 * jnp.sin(t), 1.5 + 0.5 * jnp.cos(q[1])])
+
+
+def potential(q, args):
+    return args["a"] * jnp.sum(q**4) + q[0] * q[1]
+
+
+def sphere(t, q, args):
+    return 0.5 * (jnp.sum(q**2, keepdims=True) - 1 - 0.1 * jnp.sin(t))
+
+
+def skate(t, q, v, args):
+    return (v[2] - q[0] * v[1] - 0.2 * jnp.cos(t))[None]
+
+
+def friction(t, q, v, args):
+    return -args["d"] * v * jnp.abs(v[::-1])
+
+
+def lagrangian_form():
+    def lagrangian(t, q, v, args):
+        return 0.5 * jnp.sum(masses(t, q) * v**2) - potential(q, args)
+
+    return LagrangianSystem(lagrangian, sphere, skate, friction)
+
+
+def potential_force(q, args):
+    """`-dV/dq`, by hand."""
+    return -4 * args["a"] * q**3 - jnp.stack([q[1], q[0], jnp.zeros_like(q[0])])
+
+
+def kinetic_force(q, v):
+    """`dT/dq`, by hand."""
+    slopes = [q[0] * v[0] ** 2, -0.25 * jnp.sin(q[1]) * v[2] ** 2, jnp.zeros_like(q[0])]
+    return jnp.stack(slopes)
+
+
+def mechanical_form():
+    def force(t, q, v, args):
+        growth = jnp.stack(
+            [2 * q[0] * v[0], 0.5 * jnp.cos(t), -0.5 * jnp.sin(q[1]) * v[1]]
+        )
+        inertial = kinetic_force(q, v) - growth * v
+        return potential_force(q, args) + inertial + friction(t, q, v, args)
+
+    return MechanicalSystem(lambda t, q, args: jnp.diag(masses(t, q)), force, sphere, skate)
+
+
+def constrained_form():
+    def f(t, y, z, psi, args):
+        reaction = -jnp.stack([jnp.zeros_like(y[0]), -y[0], jnp.ones_like(y[0])]) * psi
+        active = potential_force(y, args) + friction(t, y, z, args)
+        return active + kinetic_force(y, z) + reaction
+
+    return ConstrainedSystem(
+        f,
+        v=lambda t, y, z, args: z,
+        p=lambda t, y, z, args: masses(t, y) * z,
+        g=sphere,
+        r=lambda t, y, lam, args: -y * lam,
+        k=skate,
+    )
+
+
+@pytest.fixture(scope="module")
+def lagrangian_solution():
+    args = {"a": 0.7, "d": 0.2}
+    y, z = arrays([0.6, -0.5, 0.4], [0.3, 0.8, 0.1])
+    start = jaxspark.project(lagrangian_form(), 0.0, y, z, args)
+    return start, args, trajectory(lagrangian_form(), start, args)
+
+
+def trajectory(system, start, args):
+    return jaxspark.rollout(
+        system, Gauss(2), start.y, start.z, args, h=0.1, num_steps=10, multipliers=True
+    )
+
+
+@pytest.mark.parametrize("form", [mechanical_form, constrained_form])
+def test_three_forms_of_one_system(form, lagrangian_solution):
+    start, args, expected = lagrangian_solution
+    solution = trajectory(form(), start, args)
+    assert np.max(np.abs(expected.ys[-1] - expected.ys[0])) > 0.3
+    assert largest_difference(solution.ys, expected.ys) <= 1e-12
+    assert largest_difference(solution.zs, expected.zs) <= 1e-12
+    assert largest_difference(solution.multipliers.lam, expected.multipliers.lam) <= 1e-11
+    assert largest_difference(solution.multipliers.psi, expected.multipliers.psi) <= 1e-11
+    assert largest_difference(solution.multipliers.zdot, expected.multipliers.zdot) <= 1e-11
+
+
+def flat_pendulum_solution(system, y, z):
+    return jaxspark.rollout(
+        system, Gauss(2), y, z, PENDULUM_ARGS, h=0.1, num_steps=5, multipliers=True
+    )
+
+
+def test_pytrees():
+    """States and multipliers in pieces: the same numbers, in the user's structure."""
+
+    def lagrangian(t, q, v, args):
+        (vx, vy), m, g = v["tip"], args["m"], args["g"]
+        return m * (0.5 * (vx**2 + vy[0, 0] ** 2) - g * q["tip"][1][0, 0])
+
+    def holonomic(t, q, args):
+        x, y = q["tip"]
+        return {"rod": 0.5 * (x**2 + y[0, 0] ** 2 - args["l"] ** 2)}
+
+    system = LagrangianSystem(lagrangian, holonomic=holonomic)
+    y, z = pendulum_start()
+    split = lambda x: {"tip": (x[0], x[1].reshape(1, 1))}
+    solution = flat_pendulum_solution(system, split(y), split(z))
+    expected = flat_pendulum_solution(pendulum(), y, z)
+
+    for got, flat in ((solution.ys, expected.ys), (solution.zs, expected.zs)):
+        assert jax.tree.structure(got) == jax.tree.structure(split(y))
+        assert got["tip"][0].shape == (6,) and got["tip"][1].shape == (6, 1, 1)
+        assert largest_difference(got["tip"][0], flat[:, 0]) <= 1e-13
+        assert largest_difference(got["tip"][1][:, 0, 0], flat[:, 1]) <= 1e-13
+    assert largest_difference(solution.y1, split(expected.y1)) <= 1e-13
+    assert largest_difference(solution.z1, split(expected.z1)) <= 1e-13
+    lam = solution.multipliers.lam
+    assert set(lam) == {"rod"}
+    assert largest_difference(lam["rod"], expected.multipliers.lam[:, 0]) <= 1e-12
+    assert solution.multipliers.psi.shape == (6, 0)
+    accelerations = solution.multipliers.zdot["tip"][1][:, 0, 0]
+    assert largest_difference(accelerations, expected.multipliers.zdot[:, 1]) <= 1e-12
+
+
+def test_nonideal_force_depends_on_psi():
+    """A block pressed against a wall by N is braked by mu |N|: a parabola in time."""
+    mass, pressure, friction = 1.5, 2.0, 0.3
+
+    def lagrangian(t, q, v, args):
+        return 0.5 * mass * jnp.sum(v**2) - pressure * q[1]
+
+    system = LagrangianSystem(
+        lagrangian,
+        nonholonomic=lambda t, q, v, args: v[1:],
+        nonideal=lambda t, q, v, psi, args: jnp.stack(
+            [-args * jnp.abs(psi[0]), jnp.zeros_like(psi[0])]
+        ),
+    )
+    y, z = arrays([0.0, 0.0], [2.0, 0.0])
+    solution = jaxspark.rollout(
+        system, Gauss(2), y, z, friction, h=0.25, num_steps=4, multipliers=True
+    )
+    t, braking = solution.ts, friction * pressure / mass
+    assert np.allclose(solution.ys[:, 0], 2 * t - braking * t**2 / 2, rtol=0, atol=1e-14)
+    assert np.allclose(solution.zs[:, 0], 2 - braking * t, rtol=0, atol=1e-14)
+    assert np.max(np.abs(solution.ys[:, 1])) <= 1e-15
+    assert np.allclose(solution.multipliers.psi, -pressure, rtol=0, atol=1e-13)
+
+
+# Errors.
+
+Y, Z = np.array([0.3, -0.4]), np.array([0.4, 0.3])
+ONE32 = np.float32(1.0)
+
+
+def forces(t, y, z, psi, args):
+    return -y
+
+
+def line(t, y, args):
+    return y[:1] * 4 + y[1:] * 3
+
+
+def wrong_shape(*args):
+    return jnp.zeros(3)
+
+
+def one_entry(*args):
+    """Would be broadcast, silently, if shapes were not checked."""
+    return jnp.ones(1)
+
+
+def integers(t, *args):
+    return jnp.zeros(2, int)
+
+
+def single(t, *args):
+    return jnp.zeros(2, jnp.float32)
+
+
+def structured(t, *args):
+    return {"a": jnp.zeros(2)}
+
+
+def fails(*args):
+    raise KeyError("stiffness")
+
+
+def energy(t, q, v, args):
+    return 0.5 * jnp.sum(v**2)
+
+
+def unit_mass(t, q, args):
+    return jnp.eye(2)
+
+
+def no_force(t, q, v, args):
+    return jnp.zeros_like(q)
+
+
+def attempt(system, y=Y, z=Z):
+    return jax.eval_shape(
+        lambda y, z: jaxspark.step(system, Gauss(1), 0.0, y, z, 0.1)[0], y, z
+    )
+
+
+def words(error):
+    return "\n".join([str(error), *getattr(error, "__notes__", [])])
+
+
+GENERAL = [
+    (ConstrainedSystem(wrong_shape), "f (forces) must return"),
+    (ConstrainedSystem(one_entry), "f (forces) must return"),
+    (ConstrainedSystem(structured), "f (forces) must return"),
+    (ConstrainedSystem(integers), "f (forces) returns dtype int64"),
+    (ConstrainedSystem(single), "f (forces) returns dtype float32"),
+    (ConstrainedSystem(fails), "the function f (forces)"),
+    (ConstrainedSystem(forces, v=wrong_shape), "v must return"),
+    (ConstrainedSystem(forces, v=one_entry), "v must return"),
+    (ConstrainedSystem(forces, v=integers), "v returns dtype int64"),
+    (ConstrainedSystem(forces, v=fails), "the function v"),
+    (ConstrainedSystem(forces, p=wrong_shape), "p (momentum) must return"),
+    (ConstrainedSystem(forces, p=one_entry), "p (momentum) must return"),
+    (ConstrainedSystem(forces, p=single), "p (momentum) returns dtype float32"),
+    (ConstrainedSystem(forces, p=fails), "the function p (momentum)"),
+    (ConstrainedSystem(forces, g=line, r=wrong_shape), "r must return"),
+    (ConstrainedSystem(forces, g=line, r=one_entry), "r must return"),
+    (ConstrainedSystem(forces, g=line, r=integers), "r returns dtype int64"),
+    (ConstrainedSystem(forces, g=line, r=fails), "the function r"),
+    (ConstrainedSystem(forces, g=integers), "g (holonomic) returns dtype int64"),
+    (ConstrainedSystem(forces, g=single), "g (holonomic) returns dtype float32"),
+    (ConstrainedSystem(forces, g=fails), "the function g (holonomic)"),
+    (ConstrainedSystem(forces, k=integers), "k (nonholonomic) returns dtype int64"),
+    (ConstrainedSystem(forces, k=single), "k (nonholonomic) returns dtype float32"),
+    (ConstrainedSystem(forces, k=fails), "the function k (nonholonomic)"),
+    (MechanicalSystem(lambda t, q, args: jnp.eye(3), no_force), "mass(t, q, args) must"),
+    (MechanicalSystem(lambda t, q, args: jnp.ones(2), no_force), "mass(t, q, args) must"),
+    (MechanicalSystem(lambda t, q, args: jnp.eye(2, dtype=int), no_force), "mass(t, q, args)"),
+    (MechanicalSystem(lambda t, q, args: None, no_force), "mass"),
+    (LagrangianSystem(lambda t, q, v, args: v), "lagrangian"),
+]
+
+
+@pytest.mark.parametrize("system, expected", GENERAL)
+def test_the_error_names_the_function(system, expected):
+    with pytest.raises((TypeError, ValueError, KeyError)) as caught:
+        attempt(system)
+    assert expected in words(caught.value)
+
+
+def nonideal(function):
+    edge = lambda t, q, v, args: v[1:]
+    wrapped = lambda t, q, v, psi, args: function(t, q, v, args)
+    return LagrangianSystem(energy, nonholonomic=edge, nonideal=wrapped)
+
+
+@pytest.mark.parametrize("promotion", ["raise", "allow"])
+@pytest.mark.parametrize("function", [wrong_shape, one_entry, integers, single])
+@pytest.mark.parametrize(
+    "name, build",
+    [
+        ("force", lambda function: MechanicalSystem(unit_mass, function)),
+        ("force", lambda function: LagrangianSystem(energy, force=function)),
+        ("nonideal", nonideal),
+    ],
+)
+def test_the_error_names_the_force(name, build, function, promotion):
+    """Whatever JAX is told about promotion: it must not hide the mistake."""
+    dtypes = "strict" if promotion == "raise" else "standard"
+    with jax.numpy_rank_promotion(promotion), jax.numpy_dtype_promotion(dtypes):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            attempt(build(function))
+    assert name in words(caught.value).replace("f (forces)", "").replace("forces", "")
+
+
+@pytest.mark.parametrize(
+    "build, name",
+    [
+        (lambda: ConstrainedSystem(1.0), "f"),
+        (lambda: ConstrainedSystem(None), "f"),
+        (lambda: ConstrainedSystem(forces, v=1.0), "v"),
+        (lambda: ConstrainedSystem(forces, p=np.eye(2)), "p"),
+        (lambda: ConstrainedSystem(forces, g=line, r=2), "r"),
+        (lambda: ConstrainedSystem(forces, g=0.0), "g"),
+        (lambda: ConstrainedSystem(forces, k="k"), "k"),
+        (lambda: MechanicalSystem(np.eye(2), no_force), "mass"),
+        (lambda: MechanicalSystem(unit_mass, None), "force"),
+        (lambda: MechanicalSystem(unit_mass, no_force, holonomic=1), "holonomic"),
+        (lambda: MechanicalSystem(unit_mass, no_force, nonholonomic=1), "nonholonomic"),
+        (lambda: LagrangianSystem(0.0), "lagrangian"),
+        (lambda: LagrangianSystem(energy, holonomic=0.0), "holonomic"),
+        (lambda: LagrangianSystem(energy, nonholonomic=0.0), "nonholonomic"),
+        (lambda: LagrangianSystem(energy, force=np.zeros(2)), "force"),
+        (lambda: LagrangianSystem(energy, nonholonomic=fails, nonideal=0.0), "nonideal"),
+    ],
+)
+def test_arguments_that_are_no_functions(build, name):
+    with pytest.raises(TypeError, match=rf"\b{name}\b"):
+        build()
+
+
+def test_functions_that_lack_their_constraint():
+    with pytest.raises(ValueError, match="no constraint g"):
+        ConstrainedSystem(forces, r=forces)
+    with pytest.raises(ValueError, match="nonideal"):
+        LagrangianSystem(energy, nonideal=forces)
+
+
+@pytest.mark.parametrize(
+    "y, z, error, message",
+    [
+        (np.array([0, 1]), Z, TypeError, "y0 has dtype int"),
+        (Y, np.array([0, 1]), TypeError, "z0 has dtype int"),
+        (Y, Z + 0j, TypeError, "z0 has dtype complex"),
+        ((Y, np.float32(Y)), (Z, Z), TypeError, "y0 mixes the dtypes float32, float64"),
+        (Y, np.float32(Z), TypeError, "y has dtype float64, but z has dtype float32"),
+        (Y, np.zeros(3), ValueError, r"y has 2 entries and z has 3; .* v\(t, y, z, args\)"),
+        ({}, Z, ValueError, "y0 has no array"),
+    ],
+)
+def test_wrong_states(y, z, error, message):
+    system = ConstrainedSystem(lambda t, y, z, psi, args: z)
+    with pytest.raises(error, match=message):
+        jaxspark.rollout(system, Gauss(1), y, z, h=0.1, num_steps=1)
+    with pytest.raises(error, match=message.replace("y0", "y0?").replace("z0", "z0?")):
+        jaxspark.constraint_residuals(system, 0.0, y, z)
+
+
+# Derivatives with respect to what functions close over, and to arrays inside the system.
+
+
+def distance(system, args):
+    y, z = pendulum_start()
+    solution = jaxspark.rollout(
+        system, Gauss(1), y, z, args, h=0.1, num_steps=3, save_every=None, throw=False
+    )
+    return jnp.sum(solution.y1 * jnp.arange(1.0, 3.0)) + jnp.sum(solution.z1**2)
+
+
+class Drag(eqx.Module):
+    """A force with a parameter inside."""
+
+    drag: jax.Array
+    gravity: jax.Array
+
+    def __call__(self, t, q, v, args):
+        weight = jnp.stack([jnp.zeros_like(self.gravity), -self.gravity])
+        return weight - self.drag * v * jnp.sum(v**2)
+
+
+@pytest.fixture(scope="module")
+def gradient_through_args():
+    def force(t, q, v, args):
+        return Drag(*args)(t, q, v, None)
+
+    system = MechanicalSystem(unit_mass, force, lambda t, q, args: rod(t, q, PENDULUM_ARGS))
+    parameters = arrays(0.3, 9.0)
+    return parameters, jax.jit(jax.grad(lambda args: distance(system, args)))(parameters)
+
+
+def test_functions_may_close_over_traced_values(gradient_through_args):
+    parameters, expected = gradient_through_args
+
+    def loss(parameters):
+        drag, gravity = parameters
+
+        def force(t, q, v, args):
+            return Drag(drag, gravity)(t, q, v, None)
+
+        holonomic = lambda t, q, args: rod(t, q, PENDULUM_ARGS)
+        return distance(MechanicalSystem(unit_mass, force, holonomic), None)
+
+    gradient = jax.jit(jax.grad(loss))(parameters)
+    assert min(np.abs(expected)) > 1e-3
+    assert largest_difference(gradient, expected) <= 1e-13
+
+
+def test_arrays_inside_the_system_are_differentiated(gradient_through_args):
+    parameters, expected = gradient_through_args
+    system = MechanicalSystem(
+        unit_mass, Drag(*parameters), lambda t, q, args: rod(t, q, PENDULUM_ARGS)
+    )
+    gradient = eqx.filter_jit(eqx.filter_grad(lambda system: distance(system, None)))(system)
+    got = (gradient.force.drag, gradient.force.gravity)
+    assert largest_difference(got, expected) <= 1e-13
