@@ -50,7 +50,7 @@ def test_derivative():
 def test_batch():
     names = run()
     assert names["batch"].ys.shape == (100, 251, 2)
-    assert not np.any(names["failed"])
+    assert np.all(names["batch"].result == jaxspark.RESULTS.successful)
     single = names["swing"](2.0)
     np.testing.assert_allclose(names["batch"].ys[-1], single.ys, rtol=0, atol=1e-11)
 

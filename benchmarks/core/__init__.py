@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from .._figures import Figure
 from ._constraints import constraints, energy
-from ._cost import cost
+from ._cost import cost, crossover
 from ._export import export
 from ._gradients import gradients
 from ._main_job import main_job
@@ -23,6 +23,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "gradients": gradients,
     "newton": newton,
     "cost": cost,
+    "crossover": crossover,
     "export": export,
     "bad_input": bad_input,
     "main_job": main_job,

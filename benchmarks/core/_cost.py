@@ -79,3 +79,28 @@ def _one(links: int, stages: int, steps: int, batch_steps: int) -> Iterator[Figu
     yield at_most(f"{what}: compile seconds, value", value.compile, 3, ".2f")
     yield at_most(f"{what}: compile seconds, gradient", gradient.compile, 8, ".2f")
     yield note(f"{what}: compile seconds, vmap of 1024", f"{many.compile:.2f}")
+
+
+def crossover(tiny: bool) -> Iterator[Figure]:
+    """The size of K2 up to which the elementwise inverse beats LAPACK, single and batched."""
+    solvers = {"elementwise": jaxspark.ElementwiseInverse(), "LAPACK": jaxspark.DenseLU()}
+    for links in (1,) if tiny else (1, 3, 5, 7, 9):
+        problem = planar_chain(links)
+        words = []
+        for name, solver in solvers.items():
+
+            def end(y0, steps, solver=solver, problem=problem):
+                solution = jaxspark.rollout(
+                    problem.system, jaxspark.Gauss(2), y0, problem.z0, problem.args,
+                    h=H, num_steps=steps, save_every=None, linear_solver=solver, throw=False,
+                )  # fmt: skip
+                return solution.y1
+
+            y0 = jnp.asarray(problem.y0)
+            one = timing(lambda y0, end=end: end(y0, 200), y0)
+            lanes = jnp.tile(y0[None, :], (256, 1))
+            many = timing(jax.vmap(lambda y0, end=end: end(y0, 4)), lanes, repeats=3)
+            microseconds = one.run / 200 * 1e6, many.run / (256 * 4) * 1e6
+            words.append(f"{name} {microseconds[0]:.1f} and {microseconds[1]:.1f}")
+        what = f"K2 of size {3 * links}: microseconds a step, single and in a vmap of 256"
+        yield note(what, "; ".join(words))

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
@@ -171,7 +172,7 @@ def project(
         return (lambda _: identity), (lambda _: identity), size
 
     y1, good_y = _nearest(
-        lambda y, parameters: parameters[0].holonomic(parameters[1], y),
+        lambda y, p: p[0].holonomic(p[1], y),
         parameters,
         lambda parameters: parameters[2],
         *choice(hold_y, y, flat.ny, use_mass, velocity_jacobian),
@@ -180,7 +181,7 @@ def project(
     )
     parameters = (flat, t, y1, z0)
     z1, good_z = _nearest(
-        lambda z, parameters: velocity_constraints(*parameters[:3], z),
+        lambda z, p: velocity_constraints(p[0], p[1], p[2], z),
         parameters,
         lambda parameters: parameters[3],
         *choice(

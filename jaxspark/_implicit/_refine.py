@@ -52,16 +52,17 @@ def preconditioned_solve(
     def parts(x):
         return significant(unravel(x))
 
-    inverse, inverse_transposed = flattened(inverse), flattened(inverse_transposed)
+    apply, apply_transposed = flattened(inverse), flattened(inverse_transposed)
 
     def solve(matvec, rhs):
-        return _refine(matvec, inverse, rhs, parts)
+        return _refine(matvec, apply, rhs, parts)
 
     def transpose_solve(vecmat, rhs):
-        return _refine(vecmat, inverse_transposed, rhs, parts)
+        return _refine(vecmat, apply_transposed, rhs, parts)
 
-    matvec = flattened(matvec)
-    return unravel(jax.lax.custom_linear_solve(matvec, flat, solve, transpose_solve))
+    return unravel(
+        jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve)
+    )
 
 
 def _refine(matvec, inverse, rhs, parts):
@@ -77,27 +78,28 @@ def _refine(matvec, inverse, rhs, parts):
         return jnp.max(jnp.stack(ratios))
 
     def body(carry):
-        x, count, previous, _ = carry
+        x, count, previous, before, _ = carry
         update = inverse(rhs - matvec(x))
         x = x + update
         change = measure(update, x)
         rate = change / previous
         # The error that remains is at most rate / (1 - rate) times the last change.
         done = (rate < 1) & (rate * change <= 8 * epsilon * (1 - rate))
-        # Near rounding error updates stop shrinking: that is as good as it gets.
-        done = done | ((change < 1e5 * epsilon) & (rate > 0.3)) | (change <= 8 * epsilon)
-        return x, count + 1, change, done
+        # No progress in two iterations, close to rounding error: as good as it gets.
+        stalled = (rate >= 0.5) & (change >= 0.25 * before) & (change <= 1e4 * epsilon)
+        return x, count + 1, change, previous, done | stalled | (change <= 8 * epsilon)
 
     def unfinished(carry) -> Bool[Array, ""]:
-        _, count, change, done = carry
+        _, count, change, _, done = carry
         return ~done & (count < MAX_REFINEMENTS) & jnp.isfinite(change)
 
     # The first approximation solves for the right-hand side itself: a change of relative
     # size 1. Nothing is to be done for zero.
     start = (
-        inverse(rhs), jnp.ones((), jnp.int32), jnp.ones((), rhs.dtype), jnp.all(rhs == 0)
+        inverse(rhs), jnp.ones((), jnp.int32), jnp.ones((), rhs.dtype),
+        jnp.asarray(jnp.inf, rhs.dtype), jnp.all(rhs == 0),
     )  # fmt: skip
-    x, _, _, done = jax.lax.while_loop(unfinished, body, start)
+    x, _, _, _, done = jax.lax.while_loop(unfinished, body, start)
     return _dense_unless(done, matvec, rhs, x)
 
 

@@ -1,6 +1,6 @@
 """A failed result, turned into an error that names the constraint, the time and the cure."""
 
-import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 

@@ -1,11 +1,11 @@
-"""Fixed steps by `jax.lax.scan`."""
+"""The public driver: input checked, scan run, result turned into an error on request."""
 
 from typing import Any
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from .._consistent import (
     constraint_rank,
@@ -14,49 +14,16 @@ from .._consistent import (
     flat_residuals,
     Multipliers,
 )
-from .._custom_types import Args, BoolScalar, FloatScalar, RealScalarLike, State
+from .._custom_types import Args, FloatScalar, RealScalarLike, State
 from .._implicit import stop_gradient
-from .._kkt import AbstractLinearSolver, select_linear_solver
-from .._results import RESULTS
-from .._step import (
-    constant_guess,
-    extrapolated_guess,
-    flat_step,
-    NewtonOptions,
-    Stages,
-)
-from .._system import AbstractConstrainedSystem, as_state, FlatSystem, flatten
+from .._kkt import AbstractLinearSolver
+from .._step import NewtonOptions
+from .._system import AbstractConstrainedSystem, as_state, flatten
 from .._tableau import AbstractSparkMethod
 from ._errors import raise_on_failure
-from ._segments import (
-    check_checkpoint,
-    Checkpoint,
-    keep_stages,
-    segment_length,
-    segmented_scan,
-)
-from ._solution import Solution, Statistics
-
-
-class _Carry(eqx.Module):
-    y: Float[Array, " ny"]
-    z: Float[Array, " nz"]
-    guess: Stages
-    result: RESULTS
-    stats: Statistics
-
-
-class _Settings(eqx.Module):
-    """Everything static about a rollout."""
-
-    num_steps: int = eqx.field(static=True)
-    save_every: int | None = eqx.field(static=True)
-    multipliers: bool = eqx.field(static=True)
-    checkpoint: Checkpoint = eqx.field(static=True)
-    predict: bool = eqx.field(static=True)
-    consistency_tol: float | None = eqx.field(static=True)
-    newton: NewtonOptions
-    linear_solver: AbstractLinearSolver | None
+from ._scan import advance_by, scan_steps, Settings, start, time
+from ._segments import check_checkpoint, Checkpoint, keep_stages
+from ._solution import Solution
 
 
 def rollout(
@@ -127,7 +94,7 @@ def rollout(
     args = jax.tree.map(lambda x: jnp.asarray(x, dtype) if isinstance(x, float) else x, args)
     if consistency_tol is not None and consistency_tol < 0:
         consistency_tol = float(jnp.finfo(dtype).eps) ** 0.5
-    settings = _Settings(
+    settings = Settings(
         num_steps, save_every, multipliers, checkpoint, predict, consistency_tol,
         newton, linear_solver,
     )  # fmt: skip
@@ -169,12 +136,12 @@ def _times(t0, t1, h, num_steps, dtype) -> tuple[FloatScalar, FloatScalar]:
 
 
 @eqx.filter_jit
-def _rollout(system, method, y0, z0, args, t0, h, settings: _Settings) -> Solution:
+def _rollout(system, method, y0, z0, args, t0, h, settings: Settings) -> Solution:
     flat, y, z = flatten(system, t0, y0, z0, args)
     initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
-    carry = _start(flat, method, t0, y, z, h, initial, settings)
-    advance = keep_stages(_advance(flat, method, t0, h, settings), settings.checkpoint)
-    carry, (ts, ys, zs) = _scan(advance, carry, t0, h, settings)
+    carry = start(flat, method, t0, y, z, h, initial, settings)
+    advance = keep_stages(advance_by(flat, method, t0, h, settings), settings.checkpoint)
+    carry, (ts, ys, zs) = scan_steps(advance, carry, t0, h, settings)
     if settings.save_every is not None:
         ts = jnp.concatenate([t0[None], ts])
         ys, zs = jnp.concatenate([y[None, :], ys]), jnp.concatenate([z[None, :], zs])
@@ -194,7 +161,7 @@ def _rollout(system, method, y0, z0, args, t0, h, settings: _Settings) -> Soluti
         ys=jax.vmap(flat.unravel_y)(ys),
         zs=jax.vmap(flat.unravel_z)(zs),
         multipliers=reported,
-        t1=_time(carry, t0, h),
+        t1=time(carry, t0, h),
         y1=flat.unravel_y(carry.y),
         z1=flat.unravel_z(carry.z),
         result=carry.result,
@@ -202,101 +169,3 @@ def _rollout(system, method, y0, z0, args, t0, h, settings: _Settings) -> Soluti
         initial_residuals=initial,
         initial_rank=constraint_rank(system, t0, y0, z0, args),
     )
-
-
-def _start(flat, method, t0, y, z, h, initial, settings) -> _Carry:
-    """The state of the scan before the first step, with the verdict on initial values."""
-    result = RESULTS.successful
-    if settings.num_steps > 0:
-        result = RESULTS.where(h == 0, RESULTS.zero_step_size, result)
-    g, gdot, k = initial.g, initial.gdot, initial.k
-    largest_y, largest_z = _largest(y), _largest(z)
-    if settings.consistency_tol is not None:
-        tol = settings.consistency_tol
-        consistent = _largest(g) <= tol * (1 + largest_y)
-        bound = tol * (1 + jnp.maximum(largest_y, largest_z))
-        consistent = consistent & (_largest(gdot) <= bound) & (_largest(k) <= bound)
-        result = RESULTS.where(consistent, result, RESULTS.inconsistent_initial_values)
-    finite = jnp.isfinite(largest_y + largest_z + _largest(g) + _largest(gdot) + _largest(k))
-    result = RESULTS.where(finite, result, RESULTS.nonfinite)
-    zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), y.dtype)
-    stats = Statistics(zero, zero, zero, zero, none, none, none)
-    guess = constant_guess(flat, method.tableau, y, z)
-    return _Carry(y, z, stop_gradient(guess), result, stats)
-
-
-def _largest(x: Array) -> FloatScalar:
-    return jax.lax.stop_gradient(jnp.max(jnp.abs(x), initial=0))
-
-
-def _time(carry: _Carry, t0: FloatScalar, h: FloatScalar) -> FloatScalar:
-    """Multiplied, not added up: no rounding error accumulates in time."""
-    return t0 + carry.stats.num_steps.astype(t0.dtype) * h
-
-
-def _advance(flat: FlatSystem, method, t0, h, settings: _Settings):
-    """The body of the scan: one step, or none once a step has failed."""
-    linear_solver = settings.linear_solver or select_linear_solver(flat)
-    tableau = method.tableau
-
-    def advance(carry: _Carry, _: Any) -> tuple[_Carry, None]:
-        running: BoolScalar = carry.result == RESULTS.successful
-        y, z, stats = carry.y, carry.z, carry.stats
-        t = _time(carry, t0, h)
-        size = jnp.where(running, h, jnp.zeros_like(h))
-        y1, z1, info = flat_step(
-            flat, tableau, linear_solver, t, y, z, size, carry.guess, settings.newton
-        )
-        good = info.result == RESULTS.successful
-        moved = running & good
-        residuals = flat_residuals(flat, t + size, y1, z1)
-        g, gdot, k = (jnp.where(moved, _largest(x), 0) for x in residuals)
-        stats = Statistics(
-            num_steps=stats.num_steps + moved.astype(jnp.int32),
-            num_rejected_steps=stats.num_rejected_steps,
-            newton_iterations=stats.newton_iterations + info.iterations,
-            max_newton_iterations=jnp.maximum(stats.max_newton_iterations, info.iterations),
-            max_g=jnp.maximum(stats.max_g, g),
-            max_gdot=jnp.maximum(stats.max_gdot, gdot),
-            max_k=jnp.maximum(stats.max_k, k),
-        )
-        if settings.predict:
-            guess = extrapolated_guess(flat, tableau, y, z, info.stages, size)
-        else:
-            guess = constant_guess(flat, tableau, y1, z1)
-        guess = jax.tree.map(lambda a, b: jnp.where(moved, a, b), guess, carry.guess)
-        result = RESULTS.where(running, info.result, carry.result)
-        return _Carry(y1, z1, stop_gradient(guess), result, stop_gradient(stats)), None
-
-    return advance
-
-
-def _scan(advance, carry: _Carry, t0, h, settings: _Settings):
-    """All steps, and the rows that are saved after the initial one."""
-    count, every = settings.num_steps, settings.save_every
-    segment = segment_length(settings.checkpoint, count)
-
-    def run(carry, steps):
-        long = segment if segment is not None and segment < steps else None
-        return segmented_scan(advance, carry, jnp.arange(steps), long)[0]
-
-    def save(carry):
-        return _time(carry, t0, h), carry.y, carry.z
-
-    def row(steps):
-        def body(carry, _):
-            carry = run(carry, steps)
-            return carry, save(carry)
-
-        return body
-
-    if every is None:
-        carry = run(carry, count) if count else carry
-        return carry, jax.tree.map(lambda x: x[None], save(carry))
-    full, rest = divmod(count, every)
-    rows_in_segment = None if segment is None else max(1, segment // every)
-    carry, rows = segmented_scan(row(every), carry, jnp.arange(full), rows_in_segment)
-    if rest:
-        carry, last = row(rest)(carry, None)
-        rows = jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), rows, last)
-    return carry, rows

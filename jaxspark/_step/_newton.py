@@ -135,28 +135,32 @@ def modified_newton(
     floor = max(1.0, 1e4 * float(epsilon) / rtol)
 
     def body(carry):
-        x, count, previous, _, _ = carry
+        x, count, previous, before, last_rate, _, _ = carry
         update = jacobian.solve(residual(x))
         x = jax.tree.map(jnp.subtract, x, update)
         size = scales.norm(update)
         rate = size / previous
-        # The first ratio flatters: it also measures how far off the guess was.
-        contraction = jnp.maximum(rate, 0.02)
-        converged = (count > 0) & (rate < 1) & (contraction * size <= 1 - contraction)
-        converged = converged | ((size <= floor) & (rate >= 0.5) & (count > 0))
-        converged = converged | (size <= 0.01)
+        # Ratios alternate where the Jacobian turns, and the first one flatters: it also
+        # measures how far off the guess was.
+        contraction = jnp.maximum(jnp.maximum(rate, last_rate), 0.02)
+        converged = (count > 0) & (contraction < 1)
+        converged = converged & (contraction * size <= 1 - contraction)
+        # No progress in two iterations, close to rounding error: as good as it gets.
+        stalled = (rate >= 0.5) & (size >= 0.25 * before) & (count > 1)
+        converged = converged | (stalled & (size <= floor)) | (size <= 0.01)
         # The second update may exceed the first, where only multipliers were guessed badly.
         diverged = ~jnp.isfinite(size) | ((count > 1) & (rate >= 2) & (size > floor))
-        return x, count + 1, size, converged, diverged
+        return x, count + 1, size, previous, rate, converged, diverged
 
     def unfinished(carry):
-        _, count, _, converged, diverged = carry
+        _, count, *_, converged, diverged = carry
         return ~(converged | diverged) & (count < options.max_iterations)
 
     infinity = jnp.asarray(jnp.inf, y0.dtype)
-    start = (guess, jnp.zeros((), jnp.int32), infinity, idle, jnp.asarray(False))
+    none, no = jnp.zeros((), jnp.int32), jnp.asarray(False)
+    start = (guess, none, infinity, infinity, jnp.zeros_like(infinity), idle, no)
     with jax.named_scope("jaxspark_newton"):
-        x, count, size, converged, _ = jax.lax.while_loop(unfinished, body, start)
+        x, count, size, _, _, converged, _ = jax.lax.while_loop(unfinished, body, start)
 
     result = RESULTS.where(
         count >= options.max_iterations,

@@ -1,5 +1,7 @@
 """Starting values for Newton's iteration: constant, or the last step's polynomial."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -60,13 +62,13 @@ def extrapolated_guess(
     inner = s - 1 if np.isclose(c[-1], 1.0) else s
     nodes = np.concatenate([[0.0], c[:inner], [1.0]])
 
-    def extrapolate(nodes, points, values):
+    def extrapolate(nodes: np.ndarray, points: np.ndarray, values: Array) -> Array:
         degree = min(len(nodes) - 1, MAX_DEGREE)
-        fit = np.linalg.pinv(_legendre(nodes, degree))
+        fit = np.linalg.pinv(_legendre(np, nodes, degree))
         if isinstance(ratio, (int, float)):
-            return mix(_legendre(1 + ratio * points, degree) @ fit, values)
+            return mix(_legendre(np, 1 + ratio * points, degree) @ fit, values)
         at = 1 + ratio * jnp.asarray(points, values.dtype)
-        return _legendre(at, degree) @ (jnp.asarray(fit, values.dtype) @ values)
+        return _legendre(jnp, at, degree) @ (jnp.asarray(fit, values.dtype) @ values)
 
     def states(start, values):
         known = jnp.concatenate([start[None, :], values[:inner], values[s:]])
@@ -82,9 +84,11 @@ def extrapolated_guess(
     return Stages(Y, Z, lam, psi)
 
 
-def _legendre(points, degree: int):
-    """Legendre polynomials up to `degree` at `2 points - 1`, one column each."""
-    xp = np if isinstance(points, np.ndarray) else jnp
+def _legendre(xp: Any, points: Any, degree: int) -> Any:
+    """Legendre polynomials up to `degree` at `2 points - 1`, one column each.
+
+    `xp` is NumPy or `jax.numpy`.
+    """
     x = 2 * points - 1
     columns = [xp.ones_like(x), x]
     for n in range(1, degree):

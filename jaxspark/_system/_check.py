@@ -115,6 +115,6 @@ def check_functions(
     for name, function, operands, like, like_name in checks:
         if function is None:
             continue
-        out = _shapes(name, lambda *operands: function(*operands, args), *operands)
+        out = _shapes(name, function, *operands, args)
         _check_like(name, out, like, like_name)
         _check_dtype(name, out, dtype)

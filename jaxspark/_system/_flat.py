@@ -158,7 +158,7 @@ def flatten(
         r = close(force, flat_y, lam)
     if system.k is not None and psi.size:
         k = close(flat(system.k, *state), flat_y, flat_z)
-    system = FlatSystem(
+    flat_system = FlatSystem(
         v=None if system.v is None else close(v, flat_y, flat_z),
         p=p,
         f=close(flat(system.f, *state, unravel_psi), flat_y, flat_z, psi),
@@ -174,4 +174,4 @@ def flatten(
         unravel_lam=unravel_lam,
         unravel_psi=unravel_psi,
     )
-    return system, flat_y, flat_z
+    return flat_system, flat_y, flat_z

@@ -1,0 +1,152 @@
+"""The scan over equal steps: its state, its body, and what it saves."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._consistent import ConstraintResiduals, flat_residuals
+from .._custom_types import BoolScalar, FloatScalar
+from .._implicit import stop_gradient
+from .._kkt import AbstractLinearSolver, select_linear_solver
+from .._results import RESULTS
+from .._step import (
+    constant_guess,
+    extrapolated_guess,
+    flat_step,
+    NewtonOptions,
+    Stages,
+)
+from .._system import FlatSystem
+from .._tableau import AbstractSparkMethod
+from ._segments import Checkpoint, segment_length, segmented_scan
+from ._solution import Statistics
+
+
+class Carry(eqx.Module):
+    """The state of the scan: where it is, starting values, verdict, statistics."""
+
+    y: Float[Array, " ny"]
+    z: Float[Array, " nz"]
+    guess: Stages
+    result: RESULTS
+    stats: Statistics
+
+
+class Settings(eqx.Module):
+    """Everything static about a rollout."""
+
+    num_steps: int = eqx.field(static=True)
+    save_every: int | None = eqx.field(static=True)
+    multipliers: bool = eqx.field(static=True)
+    checkpoint: Checkpoint = eqx.field(static=True)
+    predict: bool = eqx.field(static=True)
+    consistency_tol: float | None = eqx.field(static=True)
+    newton: NewtonOptions
+    linear_solver: AbstractLinearSolver | None
+
+
+def start(flat, method, t0, y, z, h, initial, settings) -> Carry:
+    """The state of the scan before the first step, with the verdict on initial values."""
+    result = RESULTS.successful
+    if settings.num_steps > 0:
+        result = RESULTS.where(h == 0, RESULTS.zero_step_size, result)
+    g, gdot, k = initial.g, initial.gdot, initial.k
+    largest_y, largest_z = _largest(y), _largest(z)
+    if settings.consistency_tol is not None:
+        tol = settings.consistency_tol
+        consistent = _largest(g) <= tol * (1 + largest_y)
+        bound = tol * (1 + jnp.maximum(largest_y, largest_z))
+        consistent = consistent & (_largest(gdot) <= bound) & (_largest(k) <= bound)
+        result = RESULTS.where(consistent, result, RESULTS.inconsistent_initial_values)
+    finite = jnp.isfinite(largest_y + largest_z + _largest(g) + _largest(gdot) + _largest(k))
+    result = RESULTS.where(finite, result, RESULTS.nonfinite)
+    zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), y.dtype)
+    stats = Statistics(zero, zero, zero, zero, none, none, none)
+    guess = constant_guess(flat, method.tableau, y, z)
+    return Carry(y, z, stop_gradient(guess), result, stats)
+
+
+def _largest(x: Array) -> FloatScalar:
+    return jax.lax.stop_gradient(jnp.max(jnp.abs(x), initial=0))
+
+
+def time(carry: Carry, t0: FloatScalar, h: FloatScalar) -> FloatScalar:
+    """Multiplied, not added up: no rounding error accumulates in time."""
+    return t0 + carry.stats.num_steps.astype(t0.dtype) * h
+
+
+def advance_by(
+    flat: FlatSystem,
+    method: AbstractSparkMethod,
+    t0: FloatScalar,
+    h: FloatScalar,
+    settings: Settings,
+):
+    """The body of the scan: one step, or none once a step has failed."""
+    linear_solver = settings.linear_solver or select_linear_solver(flat)
+    tableau = method.tableau
+
+    def advance(carry: Carry, _: Any) -> tuple[Carry, None]:
+        running: BoolScalar = carry.result == RESULTS.successful
+        y, z, stats = carry.y, carry.z, carry.stats
+        t = time(carry, t0, h)
+        size = jnp.where(running, h, jnp.zeros_like(h))
+        y1, z1, info = flat_step(
+            flat, tableau, linear_solver, t, y, z, size, carry.guess, settings.newton
+        )
+        good = info.result == RESULTS.successful
+        moved = running & good
+        residuals = flat_residuals(flat, t + size, y1, z1)
+        g, gdot, k = (jnp.where(moved, _largest(x), 0) for x in residuals)
+        stats = Statistics(
+            num_steps=stats.num_steps + moved.astype(jnp.int32),
+            num_rejected_steps=stats.num_rejected_steps,
+            newton_iterations=stats.newton_iterations + info.iterations,
+            max_newton_iterations=jnp.maximum(stats.max_newton_iterations, info.iterations),
+            max_g=jnp.maximum(stats.max_g, g),
+            max_gdot=jnp.maximum(stats.max_gdot, gdot),
+            max_k=jnp.maximum(stats.max_k, k),
+        )
+        if settings.predict:
+            guess = extrapolated_guess(flat, tableau, y, z, info.stages, size)
+        else:
+            guess = constant_guess(flat, tableau, y1, z1)
+        guess = jax.tree.map(lambda a, b: jnp.where(moved, a, b), guess, carry.guess)
+        result = RESULTS.where(running, info.result, carry.result)
+        return Carry(y1, z1, stop_gradient(guess), result, stop_gradient(stats)), None
+
+    return advance
+
+
+def scan_steps(advance, carry: Carry, t0, h, settings: Settings):
+    """All steps, and the rows that are saved after the initial one."""
+    count, every = settings.num_steps, settings.save_every
+    segment = segment_length(settings.checkpoint, count)
+
+    def run(carry, steps):
+        long = segment if segment is not None and segment < steps else None
+        return segmented_scan(advance, carry, jnp.arange(steps), long)[0]
+
+    def save(carry):
+        return time(carry, t0, h), carry.y, carry.z
+
+    def row(steps):
+        def body(carry, _):
+            carry = run(carry, steps)
+            return carry, save(carry)
+
+        return body
+
+    if every is None:
+        carry = run(carry, count) if count else carry
+        return carry, jax.tree.map(lambda x: x[None], save(carry))
+    full, rest = divmod(count, every)
+    rows_in_segment = None if segment is None else max(1, segment // every)
+    carry, rows = segmented_scan(row(every), carry, jnp.arange(full), rows_in_segment)
+    if rest:
+        carry, last = row(rest)(carry, None)
+        rows = jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), rows, last)
+    return carry, rows

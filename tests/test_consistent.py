@@ -1,0 +1,379 @@
+"""Projection onto the constraints, their rank, and multipliers against formulas by hand."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from benchmarks import problems
+from helpers import (
+    arrays,
+    knife_edge,
+    KNIFE_EDGE_ARGS,
+    knife_edge_reaction,
+    knife_edge_start,
+    largest_difference,
+    mixed,
+    oscillator,
+    pendulum,
+    PENDULUM_ARGS,
+    pendulum_start,
+    pendulum_tension,
+)
+
+import jaxspark
+from jaxspark import ConstrainedSystem, MechanicalSystem, RESULTS
+
+
+T = 0.4
+MASS = np.array([[3.0, 0.4, 0.1], [0.4, 1.0, -0.2], [0.1, -0.2, 0.5]])
+Y, Z = np.array([0.9, -0.3, 0.5]), np.array([0.2, 0.7, -0.4])
+
+
+def ellipsoid(t, q, args):
+    weights = jnp.stack([1.0 + 0 * t, 1 + t, 2.0 + 0 * t])
+    return 0.5 * (jnp.sum(weights * q**2, keepdims=True) - args)
+
+
+def rolling(t, q, v, args):
+    return (v[0] - q[1] * v[2] - 0.3 * jnp.cos(t))[None]
+
+
+def on_the_ellipsoid():
+    """With a constant mass matrix that is far from the identity."""
+    return MechanicalSystem(
+        lambda t, q, args: jnp.asarray(MASS), lambda t, q, v, args: -q, ellipsoid, rolling
+    )
+
+
+SYSTEM = on_the_ellipsoid()
+
+
+def project(y, z, args=1.2, t=T, **options):
+    return jaxspark.project(SYSTEM, t, y, z, args, throw=False, **options)
+
+
+@pytest.fixture(scope="module")
+def by_mass():
+    """Compiled once, all arguments traced."""
+    jitted = jax.jit(lambda y, z, args, t: project(y, z, args, t))
+    return lambda y=Y, z=Z, args=1.2, t=T: jitted(*arrays(y, z, args, t))
+
+
+def jacobians(y, z):
+    """`g_y` and `k_z`, by hand."""
+    G = np.array([[1.0, 1 + T, 2.0]]) * np.asarray(y)
+    K = np.array([[1.0, 0.0, -y[1]]])
+    return G, K
+
+
+def assert_in_row_space(covector, rows, tolerance):
+    """Orthogonal to the kernel of `rows`."""
+    null = np.linalg.svd(rows)[2][len(rows) :]
+    assert np.max(np.abs(null @ covector)) <= tolerance
+
+
+def assert_consistent(projection, tolerance=1e-14):
+    assert bool(projection.result == RESULTS.successful)
+    y, z = np.asarray(projection.y), np.asarray(projection.z)
+    weights = np.array([1.0, 1 + T, 2.0])
+    g = 0.5 * (np.sum(weights * y**2) - 1.2)
+    gdot = np.sum(weights * y * z) + 0.5 * y[1] ** 2
+    k = z[0] - y[1] * z[2] - 0.3 * np.cos(T)
+    assert max(abs(g), abs(gdot), abs(k)) <= tolerance
+    assert np.allclose(projection.residuals.g, g, rtol=0, atol=1e-15)
+    assert np.allclose(projection.residuals.gdot, gdot, rtol=0, atol=1e-15)
+    assert np.allclose(projection.residuals.k, k, rtol=0, atol=1e-15)
+    assert int(projection.rank.rank) == projection.rank.size == 2
+
+
+@pytest.mark.parametrize("metric", ["mass", "identity"])
+def test_projection_is_the_nearest_state(metric, by_mass):
+    """Optimality: `M dy` is a combination of the constraint gradients at the solution."""
+    if metric == "mass":
+        projection, weight = by_mass(), MASS
+    else:
+        options = {"metric": "identity"}
+        projection = jax.jit(lambda y, z: project(y, z, **options))(Y, Z)
+        weight = np.eye(3)
+    assert_consistent(projection)
+    G, K = jacobians(projection.y, projection.z)
+    dy, dz = projection.y - Y, projection.z - Z
+    assert np.max(np.abs(dy)) > 0.01 and np.max(np.abs(dz)) > 0.01
+    assert_in_row_space(weight @ dy, G, 1e-13)
+    assert_in_row_space(weight @ dz, np.concatenate([G, K]), 1e-13)
+
+
+def test_consistent_states_stay(by_mass):
+    first = by_mass()
+    again = by_mass(first.y, first.z)
+    assert largest_difference((again.y, again.z), (first.y, first.z)) <= 1e-15
+
+
+@pytest.mark.parametrize(
+    "hold_y, hold_z",
+    [
+        (np.array([True, False, True]), np.array([False, True, False])),
+        (np.array([False, True, False]), np.array([True, False, False])),
+    ],
+)
+def test_held_coordinates(hold_y, hold_z):
+    projection = jax.jit(lambda y, z: project(y, z, hold_y=hold_y, hold_z=hold_z))(Y, Z)
+    assert_consistent(projection)
+    y, z = np.asarray(projection.y), np.asarray(projection.z)
+    assert np.array_equal(y[hold_y], Y[hold_y]) and np.array_equal(z[hold_z], Z[hold_z])
+    # The others move as little as possible, with unit weights.
+    G, K = jacobians(y, z)
+    free = ~hold_y
+    if np.sum(free) > 1:
+        assert_in_row_space((y - Y)[free], G[:, free], 1e-13)
+
+
+def test_holding_broadcasts_and_follows_the_structure():
+    y, z = pendulum_start()
+    system = jaxspark.LagrangianSystem(
+        lambda t, q, v, args: 0.5 * (v["x"] ** 2 + v["y"] ** 2),
+        holonomic=lambda t, q, args: q["x"] ** 2 + q["y"] ** 2 - 1.0,
+    )
+    q, v = {"x": y[0], "y": y[1]}, {"x": z[0], "y": z[1]}
+    projection = jaxspark.project(
+        system, 0.0, q, v, hold_y={"x": True, "y": False}, hold_z={"x": False, "y": True}
+    )
+    assert float(projection.y["x"]) == float(y[0])
+    assert float(projection.z["y"]) == float(z[1])
+    assert abs(projection.y["y"] + np.sqrt(1 - y[0] ** 2)) <= 1e-15
+    assert abs(projection.z["x"] + projection.y["y"] * z[1] / y[0]) <= 1e-14
+
+
+def test_derivatives_of_the_projection(by_mass):
+    """Forward, reverse, and central differences, with respect to everything."""
+
+    def both(y, z, args, t):
+        projection = project(y, z, args, t)
+        return jnp.concatenate([projection.y, projection.z])
+
+    at = arrays(Y, Z, 1.2, T)
+    forward = jax.jit(jax.jacfwd(both, (0, 1, 2, 3)))(*at)
+    reverse = jax.jit(jax.jacrev(both, (0, 1, 2, 3)))(*at)
+    assert largest_difference(reverse, forward) <= 1e-13
+
+    step = 1e-5
+    for which, point in enumerate(at):
+        for index in np.ndindex(point.shape):
+            ends = []
+            for sign in (1, -1):
+                moved = list(at)
+                moved[which] = point.at[index].add(sign * step)
+                projection = by_mass(*moved)
+                ends.append(np.concatenate([projection.y, projection.z]))
+            difference = (ends[0] - ends[1]) / (2 * step)
+            column = np.asarray(forward[which])[(slice(None), *index)]
+            assert np.max(np.abs(difference - column)) <= 1e-8
+    # The projected velocity does depend on the time and on the given position.
+    assert np.max(np.abs(forward[3])) > 0.1 and np.max(np.abs(forward[0][3:])) > 0.1
+
+
+def impossible():
+    """`x^2 + 1 = 0`."""
+    return ConstrainedSystem(
+        lambda t, y, z, psi, args: -y, g=lambda t, y, args: y[:1] ** 2 + 1
+    )
+
+
+def test_impossible_position():
+    y, z = np.array([0.3, 0.2]), np.array([0.1, -0.4])
+    projection = jaxspark.project(impossible(), 0.0, y, z, throw=False)
+    assert bool(projection.result == RESULTS.projection_failed)
+    assert np.array_equal(projection.y, y) and np.array_equal(projection.z, z)
+    assert float(projection.residuals.g[0]) >= 1
+    with pytest.raises(RuntimeError) as caught:
+        jaxspark.project(impossible(), 0.0, y, z)
+    message = str(caught.value)
+    assert "holonomic constraint g number 0" in message and "did not converge" in message
+
+
+def test_impossible_velocity():
+    system = ConstrainedSystem(
+        lambda t, y, z, psi, args: -y, k=lambda t, y, z, args: z[1:] ** 2 + 0.5
+    )
+    y, z = np.array([0.3, 0.2]), np.array([0.1, -0.4])
+    with pytest.raises(RuntimeError, match="nonholonomic constraint k number 0"):
+        jaxspark.project(system, 0.0, y, z)
+
+
+def test_impossible_under_jit():
+    @jax.jit
+    def end(y, throw_nothing):
+        return jaxspark.project(impossible(), 0.0, y, 0 * y).y
+
+    with pytest.raises(Exception, match="did not converge"):
+        jax.block_until_ready(end(np.array([0.3, 0.2]), 0))
+
+
+def test_all_coordinates_held():
+    y, z = pendulum_start()
+    with pytest.raises(RuntimeError, match="holonomic constraint g"):
+        jaxspark.project(pendulum(), 0.0, 1.1 * y, z, PENDULUM_ARGS, hold_y=True)
+
+
+def test_unknown_metric():
+    with pytest.raises((ValueError, TypeError), match="metric"):
+        jaxspark.project(pendulum(), 0.0, *pendulum_start(), PENDULUM_ARGS, metric="energy")
+
+
+def test_without_constraints_nothing_moves():
+    y, z = arrays([0.3, 0.2], [0.1, -0.4])
+    projection = jaxspark.project(oscillator(), 0.0, y, z, {"k": 2.0})
+    assert np.array_equal(projection.y, y) and np.array_equal(projection.z, z)
+    assert projection.rank.size == 0
+
+
+# The rank of the constraints.
+
+
+def test_rank_and_null_direction():
+    """`a, b, 2 a - 1000 b` as holonomic, `a + b` as nonholonomic constraint."""
+    a, b = np.array([1.0, 2.0, 0.5, 0.0]), np.array([0.0, 1.0, -1.0, 3.0])
+    rows = np.stack([a, b, 2 * a - 1000 * b])
+
+    def system(k):
+        return ConstrainedSystem(
+            lambda t, y, z, psi, args: -y,
+            g=lambda t, y, args: jnp.asarray(rows) @ y,
+            k=lambda t, y, z, args: (jnp.asarray(k) * z).sum(keepdims=True),
+        )
+
+    zeros = np.zeros(4)
+    independent = np.array([0.0, 0.0, 1.0, 0.0])
+    rank = jaxspark.constraint_rank(system(independent), 0.0, zeros, zeros)
+    assert (int(rank.rank), rank.size) == (3, 4)
+    direction = np.concatenate([np.ravel(x) for x in rank.null_direction])
+    assert np.allclose(direction / direction[0], [1, -500, -0.5, 0], rtol=0, atol=1e-10)
+    assert abs(np.linalg.norm(direction) - 1) <= 1e-14
+    rank = jaxspark.constraint_rank(system(a + b), 0.0, zeros, zeros)
+    assert (int(rank.rank), rank.size) == (2, 4)
+    assert rank.singular_values.shape == (4,)
+    assert np.all(rank.singular_values[2:] <= 1e-14) and rank.singular_values[1] > 0.1
+
+
+def test_scaling_is_not_deficiency():
+    """Constraints in units that differ by 1e12 are as independent as others."""
+    system = ConstrainedSystem(
+        lambda t, y, z, psi, args: -y,
+        g=lambda t, y, args: jnp.stack([1e-6 * (y[0] + y[1]), 1e6 * (y[0] - y[1])]),
+    )
+    rank = jaxspark.constraint_rank(system, 0.0, np.zeros(2), np.zeros(2))
+    assert int(rank.rank) == 2
+    assert np.allclose(rank.singular_values, 1, rtol=0, atol=1e-12)
+
+
+# Multipliers.
+
+
+@pytest.fixture(scope="module")
+def pendulum_multipliers():
+    return jax.jit(lambda y, z: jaxspark.multipliers(pendulum(), 0.0, y, z, PENDULUM_ARGS))
+
+
+@pytest.mark.parametrize("angle, rate", [(0.5, 1.0), (-2.0, 0.3), (3.0, 7.0)])
+def test_tension_of_a_pendulum(angle, rate, pendulum_multipliers):
+    y, z = pendulum_start(angle, rate)
+    reported = pendulum_multipliers(y, z)
+    tension = pendulum_tension(np.asarray(y), np.asarray(z))
+    assert bool(reported.converged) and reported.lam.shape == (1,)
+    assert abs(reported.lam[0] - tension) <= 1e-13 * (1 + abs(tension))
+    weight = np.array([0, -PENDULUM_ARGS["g"]])
+    expected = weight - y * tension / PENDULUM_ARGS["m"]
+    assert np.max(np.abs(reported.zdot - expected)) <= 1e-13 * (1 + abs(tension))
+
+
+def test_reaction_of_a_knife_edge():
+    y, z = knife_edge_start()
+    reported = jaxspark.multipliers(knife_edge(), 0.0, y, z, KNIFE_EDGE_ARGS)
+    reaction = knife_edge_reaction(y, z)
+    assert abs(reaction) > 1
+    assert abs(reported.psi[0] - reaction) <= 1e-14 * abs(reaction)
+    m, slope, angle = KNIFE_EDGE_ARGS["m"], KNIFE_EDGE_ARGS["slope"], y[2]
+    expected = [slope - reaction * np.sin(angle) / m, reaction * np.cos(angle) / m, 0.0]
+    assert np.max(np.abs(reported.zdot - expected)) <= 1e-14
+
+
+def test_multipliers_nonlinear_in_the_force():
+    """A force `- psi - psi^3`: one Newton step is not enough."""
+    system = ConstrainedSystem(
+        lambda t, y, z, psi, args: jnp.concatenate([3 - psi - psi**3, -y[1:]]),
+        k=lambda t, y, z, args: z[:1],
+    )
+    y, z = arrays([0.0, 1.0], [0.0, 0.0])
+    reported = jaxspark.multipliers(system, 0.0, y, z)
+    psi = float(reported.psi[0])
+    assert bool(reported.converged)
+    assert abs(psi + psi**3 - 3) <= 1e-14 and abs(reported.zdot[0]) <= 1e-15
+
+
+def test_derivative_of_the_multipliers():
+    loss = lambda m: jaxspark.multipliers(
+        pendulum(), 0.0, *pendulum_start(), {**PENDULUM_ARGS, "m": m}
+    ).lam[0]
+    y, z = (np.asarray(x) for x in pendulum_start())
+    expected = pendulum_tension(y, z) / PENDULUM_ARGS["m"]
+    assert abs(jax.grad(loss)(1.3) - expected) <= 1e-13 * abs(expected)
+
+
+def test_undetermined_multipliers():
+    """Redundant constraints share their force arbitrarily: no number may be invented."""
+    system = ConstrainedSystem(
+        lambda t, y, z, psi, args: jnp.asarray([1.0, -9.81]),
+        g=lambda t, y, args: jnp.stack([y[1], 2 * y[1]]),
+    )
+    reported = jaxspark.multipliers(system, 0.0, np.zeros(2), np.array([1.0, 0.0]))
+    assert not bool(reported.converged)
+    assert np.all(np.isnan(reported.lam))
+
+
+# Velocities that are not the derivatives of the coordinates.
+
+
+def test_scaled_velocities_and_time():
+    """`y' = D z`: the same body in other units, projected in the same mass metric."""
+    D = np.diag([2.0, 0.5, 10.0])
+    scaled = ConstrainedSystem(
+        lambda t, y, z, psi, args: -y,
+        v=lambda t, y, z, args: jnp.asarray(D) @ z,
+        p=lambda t, y, z, args: jnp.asarray(D @ MASS @ D) @ z,
+        g=ellipsoid,
+        k=lambda t, y, z, args: rolling(t, y, jnp.asarray(D) @ z, args),
+    )
+    projection = jax.jit(
+        lambda y, z: jaxspark.project(scaled, T, y, z, 1.2, throw=False)
+    )(Y, np.linalg.solve(D, Z))
+    expected = jax.jit(lambda y, z: project(y, z))(Y, Z)
+    assert bool(projection.result == RESULTS.successful)
+    assert largest_difference(projection.y, expected.y) <= 1e-14
+    assert largest_difference(D @ projection.z, expected.z) <= 1e-14
+
+
+def test_quaternion():
+    """Seven coordinates, six velocities: the norm of the quaternion is reachable by none."""
+    problem = problems.heavy_top()
+    y = problem.y0 + np.array([0.02, -0.03, 0.01, 0.0, 0.03, -0.02, 0.01])
+    z = problem.z0 + np.array([0.1, 0.2, -0.1, 0.0, 0.3, 0.1])
+    projection = jax.jit(
+        lambda y, z: jaxspark.project(problem.system, 0.0, y, z, problem.args, throw=False)
+    )(y, z)
+    assert bool(projection.result == RESULTS.successful)
+    for residual in (projection.residuals.g, projection.residuals.gdot):
+        assert np.max(np.abs(residual)) <= 1e-12
+    # The change is `v_z x` at the start, with `v_z` of rank 6 in 7 dimensions.
+    p0, pv = y[3], y[4:]
+    radial = np.concatenate([np.zeros(3), [p0], pv])
+    assert np.max(np.abs(projection.y - y)) > 1e-3
+    assert abs(radial @ (projection.y - y)) <= 1e-15
+
+
+def test_mixed_problem_starts_consistently():
+    problem = mixed()
+    residuals = jaxspark.constraint_residuals(
+        problem.system, 0.0, problem.y0, problem.z0, problem.args
+    )
+    for residual in (residuals.g, residuals.gdot, residuals.k):
+        assert residual.shape == (1,) and np.max(np.abs(residual)) <= 1e-15
