@@ -9,7 +9,7 @@ import jax.core
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool
 
 from .._custom_types import Args, RealScalarLike, State
 from .._implicit import newton_root, stop_gradient
@@ -101,7 +101,9 @@ def _nearest(
         return jnp.concatenate([weight(parameters) @ x + pull(mu)[0], value])
 
     root = newton_root(residual, parameters, jnp.zeros(free + size, dtype), jnp.linalg.pinv)
-    reached = jnp.max(jnp.abs(residual(*stop_gradient((root.value, parameters)))), initial=0)
+    reached = jnp.max(
+        jnp.abs(residual(*stop_gradient((root.value, parameters)))), initial=0
+    )
     small = reached <= jnp.sqrt(jnp.finfo(dtype).eps)
     return moved(root.value[:free], parameters), root.converged & small
 
@@ -184,9 +186,7 @@ def project(
         lambda z, p: velocity_constraints(p[0], p[1], p[2], z),
         parameters,
         lambda parameters: parameters[3],
-        *choice(
-            hold_z, z, flat.nz, use_mass, lambda _: jnp.eye(flat.nz, dtype=dtype)
-        ),
+        *choice(hold_z, z, flat.nz, use_mass, lambda _: jnp.eye(flat.nz, dtype=dtype)),
         flat.nlam + flat.npsi,
         dtype,
     )
@@ -208,7 +208,5 @@ def _raise(projection: Projection) -> Projection:
     if isinstance(failed, jax.core.Tracer):
         return projection.result.error_if(projection, failed)
     if failed:
-        raise RuntimeError(
-            f"{RESULTS[RESULTS.projection_failed]} {projection.violation()}"
-        )
+        raise RuntimeError(f"{RESULTS[RESULTS.projection_failed]} {projection.violation()}")
     return projection

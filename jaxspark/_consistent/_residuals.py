@@ -124,5 +124,8 @@ def constraint_rank(
     # Back to the unscaled rows: direction^T jacobian = 0.
     direction = left[:, -1] / jnp.where(norms > 0, norms, 1)[:, 0]
     direction = direction / jnp.linalg.norm(direction)
-    null = flat.unravel_lam(direction[: flat.nlam]), flat.unravel_psi(direction[flat.nlam :])
+    null = (
+        flat.unravel_lam(direction[: flat.nlam]),
+        flat.unravel_psi(direction[flat.nlam :]),
+    )
     return ConstraintRank(jnp.sum(values > threshold), size, null, values)

@@ -2,8 +2,8 @@
 
 from ._base import (
     AbstractLinearSolver as AbstractLinearSolver,
-    KKTBlocks as KKTBlocks,
     kkt_blocks as kkt_blocks,
+    KKTBlocks as KKTBlocks,
 )
 from ._dense import DenseLU as DenseLU
 from ._elementwise import ElementwiseInverse as ElementwiseInverse

@@ -42,9 +42,7 @@ class DenseLU(AbstractLinearSolver):
 
     def factor(self, blocks: KKTBlocks) -> _Factors:
         only_holonomic = blocks.k_z.shape[0] == 0
-        return _Factors(
-            _factor(blocks.K2), None if only_holonomic else _factor(blocks.K3)
-        )
+        return _Factors(_factor(blocks.K2), None if only_holonomic else _factor(blocks.K3))
 
     def solve(
         self, factors: _Factors, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]

@@ -1,5 +1,7 @@
 """A failed result, turned into an error that names the constraint, the time and the cure."""
 
+from collections.abc import Callable
+
 import jax.core
 import jax.numpy as jnp
 import numpy as np
@@ -11,37 +13,48 @@ from ._solution import Solution
 
 
 class SolveError(RuntimeError):
-    """A rollout failed. Its `solution`, up to the last good state, is kept.
+    """A rollout failed. Its `solution`, up to the last good state, is kept, and the `rank`.
 
     **Arguments:**
 
     - `message`: what happened, where, and the cure.
     - `solution`: the [`jaxspark.Solution`][].
+    - `rank`: the [`jaxspark.ConstraintRank`][] of the constraints at the start.
     """
 
-    def __init__(self, message: str, solution: Solution):
+    def __init__(self, message: str, solution: Solution, rank: ConstraintRank):
         super().__init__(message)
         self.solution = solution
+        self.rank = rank
 
 
-def raise_on_failure(solution: Solution) -> Solution:
-    """The solution, or an error: at once if values are known, at run time if traced."""
+def raise_on_failure(solution: Solution, rank: Callable[[], ConstraintRank]) -> Solution:
+    """The solution, or an error: at once if values are known, at run time if traced.
+
+    **Arguments:**
+
+    - `solution`: of a rollout.
+    - `rank`: computes the rank of the constraints at its start, which an error reports.
+    """
     failed = solution.result != RESULTS.successful
     if isinstance(failed, jax.core.Tracer):
         return solution.result.error_if(solution, failed)
     if bool(jnp.all(~failed)):
         return solution
-    raise SolveError(_message(solution), solution)
+    at_start = rank()
+    raise SolveError(_message(solution, at_start), solution, at_start)
 
 
-def _message(solution: Solution) -> str:
+def _message(solution: Solution, rank: ConstraintRank) -> str:
     result, stats = solution.result, solution.stats
     reason = RESULTS[result]
-    where = f"It stopped at t = {float(solution.t1):.9g} after {int(stats.num_steps)} steps."
-    residuals, rank = solution.initial_residuals, solution.initial_rank
+    where = (
+        f"It stopped at t = {float(solution.t1):.9g} after {int(stats.num_steps)} steps."
+    )
+    residuals = solution.initial_residuals
     if bool(result == RESULTS.inconsistent_initial_values):
         return f"{reason} {describe(residuals, rank)} {where}"
-    if bool(result == RESULTS.singular) and isinstance(rank, ConstraintRank):
+    if bool(result == RESULTS.singular):
         return f"{reason} At the start: {describe(residuals, rank)} {where}"
     worst = {
         "g": float(stats.max_g), "g_t + g_y v": float(stats.max_gdot),

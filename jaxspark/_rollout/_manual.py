@@ -10,8 +10,8 @@ from .._step import (
     extrapolated_guess,
     flat_step,
     NewtonOptions,
-    StepInfo,
     Stages,
+    StepInfo,
 )
 from .._system import AbstractConstrainedSystem, as_state, flatten
 from .._tableau import AbstractSparkMethod

@@ -91,7 +91,9 @@ def rollout(
     _check(method, num_steps, save_every)
     check_checkpoint(checkpoint)
     t0, h = _times(t0, t1, h, num_steps, dtype)
-    args = jax.tree.map(lambda x: jnp.asarray(x, dtype) if isinstance(x, float) else x, args)
+    args = jax.tree.map(
+        lambda x: jnp.asarray(x, dtype) if isinstance(x, float) else x, args
+    )
     if consistency_tol is not None and consistency_tol < 0:
         consistency_tol = float(jnp.finfo(dtype).eps) ** 0.5
     settings = Settings(
@@ -99,7 +101,9 @@ def rollout(
         newton, linear_solver,
     )  # fmt: skip
     solution = _rollout(system, method, y0, z0, args, t0, h, settings)
-    return raise_on_failure(solution) if throw else solution
+    if not throw:
+        return solution
+    return raise_on_failure(solution, lambda: constraint_rank(system, t0, y0, z0, args))
 
 
 def _check(method: Any, num_steps: Any, save_every: Any) -> None:
@@ -167,5 +171,4 @@ def _rollout(system, method, y0, z0, args, t0, h, settings: Settings) -> Solutio
         result=carry.result,
         stats=carry.stats,
         initial_residuals=initial,
-        initial_rank=constraint_rank(system, t0, y0, z0, args),
     )

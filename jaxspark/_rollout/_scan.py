@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._consistent import ConstraintResiduals, flat_residuals
+from .._consistent import flat_residuals
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import stop_gradient
 from .._kkt import AbstractLinearSolver, select_linear_solver
@@ -61,7 +61,9 @@ def start(flat, method, t0, y, z, h, initial, settings) -> Carry:
         bound = tol * (1 + jnp.maximum(largest_y, largest_z))
         consistent = consistent & (_largest(gdot) <= bound) & (_largest(k) <= bound)
         result = RESULTS.where(consistent, result, RESULTS.inconsistent_initial_values)
-    finite = jnp.isfinite(largest_y + largest_z + _largest(g) + _largest(gdot) + _largest(k))
+    finite = jnp.isfinite(
+        largest_y + largest_z + _largest(g) + _largest(gdot) + _largest(k)
+    )
     result = RESULTS.where(finite, result, RESULTS.nonfinite)
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), y.dtype)
     stats = Statistics(zero, zero, zero, zero, none, none, none)

@@ -57,9 +57,7 @@ def segmented_scan(
     first = jax.tree.map(
         lambda x: x[: whole * length].reshape(whole, length, *x.shape[1:]), xs
     )
-    carry, ys = jax.lax.scan(
-        jax.checkpoint(segment, prevent_cse=False), carry, first
-    )
+    carry, ys = jax.lax.scan(jax.checkpoint(segment, prevent_cse=False), carry, first)
     ys = jax.tree.map(lambda y: y.reshape(whole * length, *y.shape[2:]), ys)
     if whole * length == size:
         return carry, ys

@@ -1,11 +1,9 @@
 """What a rollout returns."""
 
-from typing import Any
-
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from .._consistent import Multipliers
+from .._consistent import ConstraintResiduals, Multipliers
 from .._custom_types import BoolScalar, FloatScalar, IntScalar, State
 from .._results import RESULTS
 
@@ -43,7 +41,7 @@ class Solution(eqx.Module):
     - `t1`, `y1`, `z1`: the last good state, and its time.
     - `result`: a member of [`jaxspark.RESULTS`][].
     - `stats`: [`jaxspark.Statistics`][].
-    - `initial_residuals`, `initial_rank`: of the constraints at the start.
+    - `initial_residuals`: [`jaxspark.ConstraintResiduals`][] at the start.
 
     If a rollout fails, nothing is lost: rows up to the failure are as they were, and the rows
     after it repeat the last good state with its time.
@@ -58,8 +56,7 @@ class Solution(eqx.Module):
     z1: State
     result: RESULTS
     stats: Statistics
-    initial_residuals: Any
-    initial_rank: Any
+    initial_residuals: ConstraintResiduals
 
     @property
     def successful(self) -> BoolScalar:
@@ -68,5 +65,3 @@ class Solution(eqx.Module):
 
     def __len__(self) -> int:
         return self.ts.shape[0]
-
-

@@ -5,6 +5,6 @@ from ._constrained import (
     AbstractConstrainedSystem as AbstractConstrainedSystem,
     ConstrainedSystem as ConstrainedSystem,
 )
-from ._flat import flatten as flatten, FlatSystem as FlatSystem
+from ._flat import FlatSystem as FlatSystem, flatten as flatten
 from ._lagrangian import LagrangianSystem as LagrangianSystem
 from ._mechanical import MechanicalSystem as MechanicalSystem

@@ -60,9 +60,7 @@ class FlatSystem(eqx.Module):
         """`p(t, y, z)`."""
         return z if self.p is None else self.p(t, y, z)
 
-    def holonomic(
-        self, t: FloatScalar, y: Float[Array, " ny"]
-    ) -> Float[Array, " nlam"]:
+    def holonomic(self, t: FloatScalar, y: Float[Array, " ny"]) -> Float[Array, " nlam"]:
         """`g(t, y)`, empty if there is none."""
         return jnp.zeros(0, y.dtype) if self.g is None else self.g(t, y)
 
