@@ -24,7 +24,9 @@ class RESULTS(eqx.Enumeration):
         "A function of the system returned NaN or infinity. Check args, the initial values, "
         "and that the state has not left the functions' domain."
     )
-    inconsistent_initial_values = "The initial values violate the constraints. jaxspark.project makes them consistent."
+    inconsistent_initial_values = (
+        "The initial values violate the constraints. jaxspark.project makes them consistent."
+    )
     zero_step_size = "The step size is zero, so that time cannot advance."
     projection_failed = (
         "The projection onto the constraints did not converge. Start closer to a consistent "

@@ -47,10 +47,6 @@ def energy(tiny: bool) -> Iterator[Figure]:
         first, last = np.max(error[: len(error) // 10]), np.max(error[-len(error) // 10 :])
         drift = np.polyfit(np.arange(len(error)) * (steps // 1000), error, 1)[0]
         what = f"pendulum energy, {method}, h = {h}, {steps} steps:"
-        yield note(
-            f"{what} largest in the first and the last tenth", f"{first:.2e}, {last:.2e}"
-        )
-        yield at_most(
-            f"{what} drift a step, in machine epsilons", drift / 2.2e-16, 1.0, ".3f"
-        )
+        yield note(f"{what} largest in the first and the last tenth", f"{first:.2e}, {last:.2e}")
+        yield at_most(f"{what} drift a step, in machine epsilons", drift / 2.2e-16, 1.0, ".3f")
         yield at_most(f"{what} largest", np.max(error), 1e-8)

@@ -28,6 +28,4 @@ def export(tiny: bool) -> Iterator[Figure]:
         exported = jax.export.export(jax.jit(function), platforms=platforms)(problem.y0)
         back = jax.export.deserialize(exported.serialize())
         ok = bool(jnp.allclose(back.call(problem.y0), function(jnp.asarray(problem.y0))))
-        yield Figure(
-            f"jax.export of the {name}", "cpu, cuda, tpu", ", ".join(platforms), ok
-        )
+        yield Figure(f"jax.export of the {name}", "cpu, cuda, tpu", ", ".join(platforms), ok)

@@ -119,16 +119,12 @@ def batch_against_loop() -> float:
     gradient = jax.grad(chain_loss)
     thetas = CHAIN_THETA[None, :] * (1 + 0.02 * np.arange(4)[:, None])
     single = jax.jit(gradient)
-    return relative(
-        jax.jit(jax.vmap(gradient))(thetas), np.stack([single(t) for t in thetas])
-    )
+    return relative(jax.jit(jax.vmap(gradient))(thetas), np.stack([single(t) for t in thetas]))
 
 
 def gradients(tiny: bool) -> Iterator[Figure]:
     """All of it."""
-    cases = [
-        ("two-link chain (masses, lengths inside g, start, h)", chain_loss, CHAIN_THETA)
-    ]
+    cases = [("two-link chain (masses, lengths inside g, start, h)", chain_loss, CHAIN_THETA)]
     cases += [("mixed problem (mass, drive, t0, h, y0, z0)", mixed_loss, mixed_theta())]
     for name, loss, theta in cases[:1] if tiny else cases:
         forward, numeric = first_order(loss, theta)

@@ -49,9 +49,7 @@ def sleigh_tow() -> Problem:
     across = np.array([-np.sin(heading), np.cos(heading)])
     bob = -b * forward + ell * np.array([np.cos(rod), np.sin(rod)])
     bob_velocity = (
-        speed * forward
-        - b * turn * across
-        + ell * swing * np.array([-np.sin(rod), np.cos(rod)])
+        speed * forward - b * turn * across + ell * swing * np.array([-np.sin(rod), np.cos(rod)])
     )
     return Problem(
         name="sleigh_tow",

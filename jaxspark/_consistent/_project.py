@@ -101,9 +101,7 @@ def _nearest(
         return jnp.concatenate([weight(parameters) @ x + pull(mu)[0], value])
 
     root = newton_root(residual, parameters, jnp.zeros(free + size, dtype), jnp.linalg.pinv)
-    reached = jnp.max(
-        jnp.abs(residual(*stop_gradient((root.value, parameters)))), initial=0
-    )
+    reached = jnp.max(jnp.abs(residual(*stop_gradient((root.value, parameters)))), initial=0)
     small = reached <= jnp.sqrt(jnp.finfo(dtype).eps)
     return moved(root.value[:free], parameters), root.converged & small
 

@@ -79,9 +79,7 @@ def constraint_residuals(
     """
     flat, *at = _prepare(system, t, y, z, args)
     g, gdot, k = flat_residuals(flat, *at)
-    return ConstraintResiduals(
-        flat.unravel_lam(g), flat.unravel_lam(gdot), flat.unravel_psi(k)
-    )
+    return ConstraintResiduals(flat.unravel_lam(g), flat.unravel_lam(gdot), flat.unravel_psi(k))
 
 
 def velocity_constraints(

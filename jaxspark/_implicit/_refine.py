@@ -60,9 +60,7 @@ def preconditioned_solve(
     def transpose_solve(vecmat, rhs):
         return _refine(vecmat, apply_transposed, rhs, parts)
 
-    return unravel(
-        jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve)
-    )
+    return unravel(jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve))
 
 
 def _refine(matvec, inverse, rhs, parts):

@@ -16,9 +16,7 @@ from jaxtyping import Array, Float
 tangent_only_p = Primitive("tangent_only")
 tangent_only_p.def_impl(jnp.zeros_like)
 tangent_only_p.def_abstract_eval(lambda aval: aval)
-mlir.register_lowering(
-    tangent_only_p, mlir.lower_fun(jnp.zeros_like, multiple_results=False)
-)
+mlir.register_lowering(tangent_only_p, mlir.lower_fun(jnp.zeros_like, multiple_results=False))
 batching.defvectorized(tangent_only_p)
 
 

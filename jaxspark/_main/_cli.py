@@ -58,9 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "record", nargs="?", metavar="RECORD.csv", help="a measurement of your own"
-    )
+    parser.add_argument("record", nargs="?", metavar="RECORD.csv", help="a measurement of your own")
     parser.add_argument(
         "--out", default=".", type=Path, metavar="DIR",
         help="folder for the picture (default: the current one)",

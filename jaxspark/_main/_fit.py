@@ -87,9 +87,7 @@ def _parameters(
     return values.at[GAIN].set(start[GAIN] * change)
 
 
-def _residual(
-    u: Float[Array, " 8"], trial: _Trial
-) -> tuple[Float[Array, " n"], Evaluation]:
+def _residual(u: Float[Array, " 8"], trial: _Trial) -> tuple[Float[Array, " n"], Evaluation]:
     """The residual at the trial point, the only point where the solver asks for it.
 
     Its derivative is the Jacobian at hand: the simulation, which has been compiled and run

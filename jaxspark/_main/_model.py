@@ -117,9 +117,7 @@ def _dry(t, q, v: Float[Array, " 3"], psi: Float[Array, " 2"], body: Body):
     return _moment(-body.friction * load * jnp.tanh(v[2] / SIGN_WIDTH))
 
 
-PENDULUM = LagrangianSystem(
-    _lagrangian, nonholonomic=_edge_velocity, force=_viscous, nonideal=_dry
-)
+PENDULUM = LagrangianSystem(_lagrangian, nonholonomic=_edge_velocity, force=_viscous, nonideal=_dry)
 
 
 def arm(angle: Float[Array, "..."], length: FloatScalar):

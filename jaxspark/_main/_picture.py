@@ -32,10 +32,7 @@ def peaks(
     """
     zeros = np.flatnonzero(np.diff(np.signbit(crossings_of))) + 1
     indices = np.array(
-        [
-            low + np.abs(volts[low:high]).argmax()
-            for low, high in zip(zeros[:-1], zeros[1:])
-        ],
+        [low + np.abs(volts[low:high]).argmax() for low, high in zip(zeros[:-1], zeros[1:])],
         dtype=np.intp,
     )
     return indices, np.abs(volts[indices])

@@ -57,9 +57,7 @@ def load_record(path: str | Path | None = None) -> Record:
     (BSD 2-clause, `data/LICENSE.txt`), averaged to 100 Hz.
     """
     if path is None:
-        built_in = (
-            importlib.resources.files("jaxspark._main") / "data" / "fork_pendulum_gyro.csv"
-        )
+        built_in = importlib.resources.files("jaxspark._main") / "data" / "fork_pendulum_gyro.csv"
         with built_in.open(encoding="utf-8") as stream:
             return _parse("fork_pendulum_gyro.csv (built in)", stream)
     path = Path(path)
@@ -71,9 +69,7 @@ def load_record(path: str | Path | None = None) -> Record:
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, csv.Error):
-        raise RecordError(
-            f"{path}: this is not a text file of comma-separated values."
-        ) from None
+        raise RecordError(f"{path}: this is not a text file of comma-separated values.") from None
 
 
 def _parse(name: str, stream: Iterable[str]) -> Record:
@@ -81,18 +77,14 @@ def _parse(name: str, stream: Iterable[str]) -> Record:
     header = tuple(cell.strip() for cell in next(reader, ()))
     if header != COLUMNS:
         found = ",".join(header) or "nothing"
-        raise RecordError(
-            f"{name}: the first line must be {','.join(COLUMNS)}; it is {found}."
-        )
+        raise RecordError(f"{name}: the first line must be {','.join(COLUMNS)}; it is {found}.")
     rows, lines = [], []
     for cells in reader:
         if cells:
             rows.append(_numbers(name, reader.line_num, cells))
             lines.append(reader.line_num)
     if len(rows) < MIN_ROWS:
-        raise RecordError(
-            f"{name}: {len(rows)} rows of data; at least {MIN_ROWS} are needed."
-        )
+        raise RecordError(f"{name}: {len(rows)} rows of data; at least {MIN_ROWS} are needed.")
     times, volts = np.array(rows).T
     if np.ptp(volts) == 0:
         raise RecordError(f"{name}: the voltage never changes: {volts[0]} V in every row.")
@@ -108,14 +100,10 @@ def _numbers(name: str, line: int, cells: list[str]) -> list[float]:
     try:
         values = [float(cell) for cell in cells]
     except ValueError:
-        raise RecordError(
-            f"{name}, line {line}: {','.join(cells)} is not numbers."
-        ) from None
+        raise RecordError(f"{name}, line {line}: {','.join(cells)} is not numbers.") from None
     for column, value in zip(COLUMNS, values):
         if not math.isfinite(value):
-            raise RecordError(
-                f"{name}, line {line}: {column} is {value}, not a finite number."
-            )
+            raise RecordError(f"{name}, line {line}: {column} is {value}, not a finite number.")
     return values
 
 

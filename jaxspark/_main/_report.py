@@ -110,9 +110,7 @@ def _derived(found: Identification) -> str:
 
 def _identifiability(analysis: Identifiability) -> str:
     weakest = sorted(zip(analysis.names, analysis.directions[0]), key=lambda x: -abs(x[1]))
-    composition = ", ".join(
-        f"{name} {part:+.2f}" for name, part in weakest if abs(part) > 0.2
-    )
+    composition = ", ".join(f"{name} {part:+.2f}" for name, part in weakest if abs(part) > 0.2)
     held = [pair for pair in analysis.pairs if not pair.separable]
     weak = [pair for pair in analysis.pairs if pair.separable]
     lines = [
@@ -120,8 +118,7 @@ def _identifiability(analysis: Identifiability) -> str:
         "relative errors)",
         f"  Weakest eigenvector: {composition}; known to {_percent(analysis.errors[0])}, "
         f"the strongest one to {_percent(analysis.errors[-1])}.",
-        f"  {'':<18}{'parameters':<18}{'correlation':>12}{'each alone':>20}   "
-        "known instead",
+        f"  {'':<18}{'parameters':<18}{'correlation':>12}{'each alone':>20}   known instead",
     ]
     for title, pairs in (("not identifiable", held), ("hardly separate", weak)):
         for pair in pairs:

@@ -64,9 +64,7 @@ def fit_damped_sine(record: Record) -> DampedSine:
     (bias, a, b), fitted = project(shape)
     frequency, decay = (float(x) for x in shape)
     if not 0.05 < 1 - np.var(record.volts - fitted) / np.var(record.volts):
-        raise RecordError(
-            f"{record.name}: the voltage does not look like a decaying oscillation."
-        )
+        raise RecordError(f"{record.name}: the voltage does not look like a decaying oscillation.")
     if frequency * record.h > 0.3:
         raise RecordError(
             f"{record.name}: about {2 * np.pi / frequency / record.h:.0f} samples in a "
@@ -84,9 +82,7 @@ def _spectral_peak(record: Record) -> float:
     peak = int(np.argmax(spectrum))
     # A window's main lobe is four bins wide: below that there is no whole oscillation.
     if peak < 2 * 16:
-        raise RecordError(
-            f"{record.name}: there are not two whole oscillations in the record."
-        )
+        raise RecordError(f"{record.name}: there are not two whole oscillations in the record.")
     return 2 * np.pi * peak / (16 * count * record.h)
 
 
@@ -108,6 +104,4 @@ def starting_values(sine: DampedSine, length: float) -> Float[np.ndarray, " 8"]:
     # Dry friction takes 2 mu / l from the amplitude in each half period.
     friction = 0.5 * np.pi * sine.decay * AMPLITUDE * length / (2 * sine.frequency)
     damping = sine.decay
-    return np.array(
-        [sine.frequency, friction, damping, gain, sine.bias, angle, rate, length]
-    )
+    return np.array([sine.frequency, friction, damping, gain, sine.bias, angle, rate, length])

@@ -48,9 +48,7 @@ def raise_on_failure(solution: Solution, rank: Callable[[], ConstraintRank]) -> 
 def _message(solution: Solution, rank: ConstraintRank) -> str:
     result, stats = solution.result, solution.stats
     reason = RESULTS[result]
-    where = (
-        f"It stopped at t = {float(solution.t1):.9g} after {int(stats.num_steps)} steps."
-    )
+    where = f"It stopped at t = {float(solution.t1):.9g} after {int(stats.num_steps)} steps."
     residuals = solution.initial_residuals
     if bool(result == RESULTS.inconsistent_initial_values):
         return f"{reason} {describe(residuals, rank)} {where}"

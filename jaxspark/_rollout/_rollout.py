@@ -91,9 +91,7 @@ def rollout(
     _check(method, num_steps, save_every)
     check_checkpoint(checkpoint)
     t0, h = _times(t0, t1, h, num_steps, dtype)
-    args = jax.tree.map(
-        lambda x: jnp.asarray(x, dtype) if isinstance(x, float) else x, args
-    )
+    args = jax.tree.map(lambda x: jnp.asarray(x, dtype) if isinstance(x, float) else x, args)
     if consistency_tol is not None and consistency_tol < 0:
         consistency_tol = float(jnp.finfo(dtype).eps) ** 0.5
     settings = Settings(
@@ -113,9 +111,7 @@ def _check(method: Any, num_steps: Any, save_every: Any) -> None:
         if name == "save_every" and value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(
-                f"{name} must be a Python integer, at least {least}; got {value!r}."
-            )
+            raise ValueError(f"{name} must be a Python integer, at least {least}; got {value!r}.")
 
 
 def _times(t0, t1, h, num_steps, dtype) -> tuple[FloatScalar, FloatScalar]:
@@ -151,9 +147,7 @@ def _rollout(system, method, y0, z0, args, t0, h, settings: Settings) -> Solutio
         ys, zs = jnp.concatenate([y[None, :], ys]), jnp.concatenate([z[None, :], zs])
     reported = None
     if settings.multipliers:
-        zdot, lam, psi, converged = jax.vmap(flat_multipliers, (None, 0, 0, 0))(
-            flat, ts, ys, zs
-        )
+        zdot, lam, psi, converged = jax.vmap(flat_multipliers, (None, 0, 0, 0))(flat, ts, ys, zs)
         reported = Multipliers(
             jax.vmap(flat.unravel_lam)(lam),
             jax.vmap(flat.unravel_psi)(psi),

@@ -61,9 +61,7 @@ def start(flat, method, t0, y, z, h, initial, settings) -> Carry:
         bound = tol * (1 + jnp.maximum(largest_y, largest_z))
         consistent = consistent & (_largest(gdot) <= bound) & (_largest(k) <= bound)
         result = RESULTS.where(consistent, result, RESULTS.inconsistent_initial_values)
-    finite = jnp.isfinite(
-        largest_y + largest_z + _largest(g) + _largest(gdot) + _largest(k)
-    )
+    finite = jnp.isfinite(largest_y + largest_z + _largest(g) + _largest(gdot) + _largest(k))
     result = RESULTS.where(finite, result, RESULTS.nonfinite)
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), y.dtype)
     stats = Statistics(zero, zero, zero, zero, none, none, none)

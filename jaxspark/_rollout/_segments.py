@@ -54,9 +54,7 @@ def segmented_scan(
     def segment(carry, xs):
         return jax.lax.scan(body, carry, xs)
 
-    first = jax.tree.map(
-        lambda x: x[: whole * length].reshape(whole, length, *x.shape[1:]), xs
-    )
+    first = jax.tree.map(lambda x: x[: whole * length].reshape(whole, length, *x.shape[1:]), xs)
     carry, ys = jax.lax.scan(jax.checkpoint(segment, prevent_cse=False), carry, first)
     ys = jax.tree.map(lambda y: y.reshape(whole * length, *y.shape[2:]), ys)
     if whole * length == size:

@@ -23,14 +23,10 @@ class _Matrix:
 
 
 def _written_out(values: Array, *, matrix: _Matrix, axis: int) -> Array:
-    parts = [
-        jax.lax.index_in_dim(values, j, axis, False) for j in range(values.shape[axis])
-    ]
+    parts = [jax.lax.index_in_dim(values, j, axis, False) for j in range(values.shape[axis])]
     rows = []
     for row in matrix.entries:
-        terms = [
-            jnp.asarray(a, values.dtype) * parts[j] for j, a in enumerate(row) if a != 0
-        ]
+        terms = [jnp.asarray(a, values.dtype) * parts[j] for j, a in enumerate(row) if a != 0]
         rows.append(sum(terms[1:], terms[0]) if terms else jnp.zeros_like(parts[0]))
     return jnp.stack(rows, axis)
 

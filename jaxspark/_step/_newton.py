@@ -39,9 +39,7 @@ class NewtonOptions(eqx.Module):
             if value is not None and not value > 0:
                 raise ValueError(f"{name} must be positive; got {value}.")
         if self.max_iterations < 1:
-            raise ValueError(
-                f"max_iterations must be at least 1; got {self.max_iterations}."
-            )
+            raise ValueError(f"max_iterations must be at least 1; got {self.max_iterations}.")
 
     def tolerances(self, dtype) -> tuple[float, float]:
         """`(rtol, atol)` with the defaults of the dtype filled in."""
@@ -87,9 +85,7 @@ def _scales(
     rtol, atol = options.tolerances(y0.dtype)
     h = jnp.abs(jacobian.h)
     largest_y = jnp.max(jnp.abs(y0), initial=0)
-    largest_z = jnp.maximum(
-        jnp.max(jnp.abs(z0), initial=0), jnp.max(jnp.abs(guess.z), initial=0)
-    )
+    largest_z = jnp.maximum(jnp.max(jnp.abs(z0), initial=0), jnp.max(jnp.abs(guess.z), initial=0))
     z_end = atol + rtol * largest_z
     # g(Y)/h = 0 determines the stages Z only up to the rounding error of g, divided by h,
     # and the multipliers up to that divided by h once more.

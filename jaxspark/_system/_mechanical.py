@@ -72,9 +72,7 @@ class MechanicalSystem(AbstractConstrainedSystem):
     def f(self, t, y, z, psi, args):
         """`force + (M_t + M_q[v]) v - k_v^T psi`."""
         direction = (jnp.ones_like(t), z)
-        _, transport = jax.jvp(
-            lambda t, y: self._momentum(t, y, z, args), (t, y), direction
-        )
+        _, transport = jax.jvp(lambda t, y: self._momentum(t, y, z, args), (t, y), direction)
         forces = [self.force(t, y, z, args), transport]
         if self.nonholonomic is not None:
             k = self.nonholonomic

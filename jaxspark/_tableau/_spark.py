@@ -67,9 +67,7 @@ class SparkTableau:
         assumptions = {
             "A_bar[0] = 0": np.all(self.A_bar[0] == 0),
             "A_bar[s] = b": np.allclose(self.A_bar[s], self.b, rtol=0, atol=1e-14),
-            "A_hat = A and b_hat = b": np.allclose(
-                self.alpha_hat, self.alpha, rtol=0, atol=1e-14
-            ),
+            "A_hat = A and b_hat = b": np.allclose(self.alpha_hat, self.alpha, rtol=0, atol=1e-14),
             "A invertible": np.linalg.cond(self.A) < 1e12,
         }
         for words, holds in assumptions.items():
@@ -161,9 +159,7 @@ class SparkTableau:
         return "\n".join([head, *body, foot])
 
 
-def collocation_spark(
-    name: str, order: int, symmetric: bool, nodes: np.ndarray
-) -> SparkTableau:
+def collocation_spark(name: str, order: int, symmetric: bool, nodes: np.ndarray) -> SparkTableau:
     """The (s,s)-SPARK tableau of the collocation method on `nodes`.
 
     The constraint nodes are the `s + 1` Lobatto nodes, and `A_tilde` is the symplectic
