@@ -24,8 +24,10 @@ def main() -> int:
 
     jax.config.update("jax_enable_x64", True)
     if arguments.command == "smoke":
-        topics = [importlib.import_module(f"benchmarks.{topic}") for topic in TOPICS]
-        return 0 if all([report(topic.smoke()) for topic in topics]) else 1
+        for topic in TOPICS:
+            # Tiny sizes are no measurement: only an error fails a smoke.
+            report(importlib.import_module(f"benchmarks.{topic}").smoke())
+        return 0
     topic = importlib.import_module(f"benchmarks.{arguments.topic}")
     return 0 if report(topic.figures(arguments.only)) else 1
 

@@ -6,9 +6,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from benchmarks import problems
 
 import jaxspark
+from benchmarks import problems
 
 
 PENDULUM_ARGS = {"m": 1.3, "l": 0.8, "g": 9.81}
@@ -99,8 +99,8 @@ def largest_difference(a, b):
         x, y = np.asarray(x), np.asarray(y)
         assert x.shape == y.shape and x.dtype == y.dtype
         if x.size:
-            differences.append(np.max(np.abs(x - y)))
-            sizes.append(np.max(np.abs(y)))
+            differences.append(np.max(np.abs(x.astype(float) - y.astype(float))))
+            sizes.append(np.max(np.abs(y.astype(float))))
     # np.max, unlike max, keeps NaN.
     return np.max(differences) / (np.max(sizes) or 1.0)
 

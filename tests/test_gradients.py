@@ -8,8 +8,8 @@ import pytest
 import jaxspark
 from benchmarks.core._gradients import (
     batch_against_loop,
-    CHAIN_THETA,
     chain_loss,
+    CHAIN_THETA,
     CHECKPOINTS,
     differences,
     first_order,
@@ -120,9 +120,7 @@ def test_gradient_with_large_steps():
 
 def test_no_derivative_is_hidden_from_checkpoint():
     """Gradients do not depend on what the backward pass keeps."""
-    values = [
-        jax.jit(jax.grad(lambda t, c=c: chain_loss(t, c)))(CHAIN_THETA) for c in CHECKPOINTS
-    ]
+    values = [jax.jit(jax.grad(lambda t, c=c: chain_loss(t, c)))(CHAIN_THETA) for c in CHECKPOINTS]
     for value in values[1:]:
         assert relative(value, values[0]) < 1e-12
 

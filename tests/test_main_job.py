@@ -82,9 +82,7 @@ def test_period_agrees_with_a_damped_sine(found):
         return bias + np.exp(-decay * t) * (a * np.cos(phase) + b * np.sin(phase))
 
     times, volts = found.record.times, found.record.volts
-    shape, _ = scipy.optimize.curve_fit(
-        sine, times, volts, p0=(1.36, 0.03, 3.95, -1.0, 0.1)
-    )
+    shape, _ = scipy.optimize.curve_fit(sine, times, volts, p0=(1.36, 0.03, 3.95, -1.0, 0.1))
     period = 2 * np.pi / found.dry.value("frequency")
     assert 2 * np.pi / shape[2] == pytest.approx(1.5903, abs=2e-4)
     assert period == pytest.approx(2 * np.pi / shape[2], rel=0.01)
@@ -138,9 +136,7 @@ def test_known_parameters_are_recovered(found):
     record = found.record
     values = np.array([4.2, 0.6e-3, 0.02, 0.8, -0.3, 0.2, 0.5, LENGTH])
     noise = 0.004 * np.random.default_rng(0).standard_normal(record.volts.size)
-    measured = Record(
-        "synthetic", record.t0, record.h, reduced_swing(values, record.times) + noise
-    )
+    measured = Record("synthetic", record.t0, record.h, reduced_swing(values, record.times) + noise)
     start = starting_values(fit_damped_sine(measured), LENGTH)
     fitted = fit("synthetic", start, FREE, as_data(measured, MASS), quiet=True)
     assert goodness(fitted).rms == pytest.approx(0.004, rel=0.05)

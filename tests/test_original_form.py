@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import largest_difference
 
 import jaxspark
+from helpers import largest_difference
 from jaxspark import Gauss, RadauIIA, RESULTS
 
 
@@ -209,9 +209,7 @@ CASES += [
 CASES += [("none", Gauss(3)), ("defaults", RadauIIA(2))]
 
 
-@pytest.mark.parametrize(
-    "name, method", CASES, ids=[f"{name}-{method}" for name, method in CASES]
-)
+@pytest.mark.parametrize("name, method", CASES, ids=[f"{name}-{method}" for name, method in CASES])
 def test_step(name, method):
     case = problem(name)
     y1, z1 = library_step(case.system, method, case.y0, case.z0)
@@ -241,9 +239,7 @@ def test_step_of_pytrees():
         return jnp.concatenate([z[0], z[1]["x"]])
 
     system = jaxspark.ConstrainedSystem(
-        f=lambda t, y, z, psi, _: split_z(
-            case.f(t, join_y(y), join_z(z), psi["edge"][None], None)
-        ),
+        f=lambda t, y, z, psi, _: split_z(case.f(t, join_y(y), join_z(z), psi["edge"][None], None)),
         v=lambda t, y, z, _: split_y(case.v(t, join_y(y), join_z(z), None)),
         p=lambda t, y, z, _: split_z(case.p(t, join_y(y), join_z(z), None)),
         r=lambda t, y, lam, _: split_z(case.r(t, join_y(y), lam[0], None)),

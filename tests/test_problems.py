@@ -107,9 +107,7 @@ def test_energy_is_conserved(name):
         h=2e-4 if name == "heavy_top" else 2e-3,
         num_steps=5,
     )
-    energies = [
-        energy(name, problem, y, z) for y, z in zip(solution.ys, solution.zs, strict=True)
-    ]
+    energies = [energy(name, problem, y, z) for y, z in zip(solution.ys, solution.zs, strict=True)]
     kinetic = 0.5 * np.sum(
         solution.z1 * problem.system.p(solution.t1, solution.y1, solution.z1, problem.args)
     )

@@ -58,9 +58,7 @@ def test_batch():
 def test_projections():
     names = run()
     point = jnp.array([0.8, 0.7])
-    np.testing.assert_allclose(
-        names["nearest"].y, point / jnp.linalg.norm(point), rtol=1e-15
-    )
+    np.testing.assert_allclose(names["nearest"].y, point / jnp.linalg.norm(point), rtol=1e-15)
     np.testing.assert_allclose(names["held"].y, [0.8, 0.6], rtol=0, atol=1e-15)
 
 

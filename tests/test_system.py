@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
+import jaxspark
 from helpers import (
     arrays,
     largest_difference,
@@ -13,8 +15,6 @@ from helpers import (
     pendulum_start,
     rod,
 )
-
-import jaxspark
 from jaxspark import ConstrainedSystem, Gauss, LagrangianSystem, MechanicalSystem
 
 
@@ -62,9 +62,7 @@ def kinetic_force(q, v):
 
 def mechanical_form():
     def force(t, q, v, args):
-        growth = jnp.stack(
-            [2 * q[0] * v[0], 0.5 * jnp.cos(t), -0.5 * jnp.sin(q[1]) * v[1]]
-        )
+        growth = jnp.stack([2 * q[0] * v[0], 0.5 * jnp.cos(t), -0.5 * jnp.sin(q[1]) * v[1]])
         inertial = kinetic_force(q, v) - growth * v
         return potential_force(q, args) + inertial + friction(t, q, v, args)
 
@@ -228,9 +226,7 @@ def no_force(t, q, v, args):
 
 
 def attempt(system, y=Y, z=Z):
-    return jax.eval_shape(
-        lambda y, z: jaxspark.step(system, Gauss(1), 0.0, y, z, 0.1)[0], y, z
-    )
+    return jax.eval_shape(lambda y, z: jaxspark.step(system, Gauss(1), 0.0, y, z, 0.1)[0], y, z)
 
 
 def words(error):

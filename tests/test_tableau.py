@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import mpmath as mp
 import numpy as np
 import pytest
-from helpers import counted
 
+from helpers import counted
 from jaxspark import AbstractSparkMethod, Gauss, RadauIIA
 
 

@@ -62,6 +62,7 @@ def start(flat, method, t0, y, z, h, initial, settings) -> Carry:
         consistent = consistent & (_largest(gdot) <= bound) & (_largest(k) <= bound)
         result = RESULTS.where(consistent, result, RESULTS.inconsistent_initial_values)
     finite = jnp.isfinite(largest_y + largest_z + _largest(g) + _largest(gdot) + _largest(k))
+    finite = finite & jnp.isfinite(h) & jnp.isfinite(t0)
     result = RESULTS.where(finite, result, RESULTS.nonfinite)
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), y.dtype)
     stats = Statistics(zero, zero, zero, zero, none, none, none)
@@ -75,7 +76,8 @@ def _largest(x: Array) -> FloatScalar:
 
 def time(carry: Carry, t0: FloatScalar, h: FloatScalar) -> FloatScalar:
     """Multiplied, not added up: no rounding error accumulates in time."""
-    return t0 + carry.stats.num_steps.astype(t0.dtype) * h
+    steps = carry.stats.num_steps.astype(t0.dtype)
+    return t0 + jnp.where(steps > 0, steps * h, 0)
 
 
 def advance_by(

@@ -31,8 +31,9 @@ def as_state(name: str, state: State) -> State:
     return jax.tree.map(jnp.asarray, state)
 
 
-def _shapes(name: str, function: Function, *operands: Any) -> Any:
+def _shapes(name: str, function: Function | None, *operands: Any) -> Any:
     """What `function` returns, by shape; an error inside it says which one it was."""
+    assert function is not None
     try:
         return jax.eval_shape(function, *operands)
     except Exception as error:
@@ -95,7 +96,7 @@ def check_functions(
     psi: Any,
     args: Args,
 ) -> None:
-    """Check what `v`, `p`, `f` and `r` return.
+    """Check what the functions of a system return, those of the constraints apart.
 
     **Raises:** `ValueError` or `TypeError`, naming the function.
     """
@@ -106,15 +107,7 @@ def check_functions(
             f"y has {sizes[0]} entries and z has {sizes[1]}; they can differ only if the "
             "system has a function v(t, y, z, args)."
         )
-    checks = (
-        ("v", system.v, (t, y, z), y, "y"),
-        ("p (momentum)", system.p, (t, y, z), z, "z"),
-        ("f (forces)", system.f, (t, y, z, psi), z, "z"),
-        ("r", system.r, (t, y, lam), z, "z"),
-    )
-    for name, function, operands, like, like_name in checks:
-        if function is None:
-            continue
-        out = _shapes(name, function, *operands, args)
-        _check_like(name, out, like, like_name)
-        _check_dtype(name, out, dtype)
+    for part in system.parts(y, z, lam, psi):
+        out = _shapes(part.name, part.function, t, *part.operands, args)
+        _check_like(part.name, out, part.like, part.like_name)
+        _check_dtype(part.name, out, dtype)

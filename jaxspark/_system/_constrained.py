@@ -1,10 +1,27 @@
 """The general problem: overdetermined differential-algebraic equations of index 2 and 3."""
 
-from typing import Any, TYPE_CHECKING
+import abc
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import equinox as eqx
 
-from .._custom_types import Function
+from .._custom_types import Function, State
+
+
+class Part(NamedTuple):
+    """A function of a system, to be checked.
+
+    - `name`: by which the user knows it.
+    - `function`: is called with the time, `operands` and `args`.
+    - `like`: a PyTree of the structure and shapes that it should return.
+    - `like_name`: that structure in words.
+    """
+
+    name: str
+    function: Function | None
+    operands: tuple[Any, ...]
+    like: Any
+    like_name: str
 
 
 class AbstractConstrainedSystem(eqx.Module):
@@ -43,6 +60,15 @@ class AbstractConstrainedSystem(eqx.Module):
         r: eqx.AbstractVar[Function | None]
         g: eqx.AbstractVar[Function | None]
         k: eqx.AbstractVar[Function | None]
+
+    @abc.abstractmethod
+    def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
+        """The functions that the user gave, and what they should return.
+
+        **Arguments:**
+
+        - `y`, `z`, `lam`, `psi`: of which only structure, shapes and dtypes matter.
+        """
 
 
 class ConstrainedSystem(AbstractConstrainedSystem):
@@ -88,6 +114,16 @@ class ConstrainedSystem(AbstractConstrainedSystem):
             require_callable(name, getattr(self, name))
         if self.r is not None and self.g is None:
             raise ValueError("r(t, y, lam, args) is given, but no constraint g.")
+
+    def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
+        """`v`, `p`, `f` and `r`."""
+        parts = (
+            Part("v", self.v, (y, z), y, "y"),
+            Part("p (momentum)", self.p, (y, z), z, "z"),
+            Part("f (forces)", self.f, (y, z, psi), z, "z"),
+            Part("r", self.r, (y, lam), z, "z"),
+        )
+        return tuple(part for part in parts if part.function is not None)
 
 
 def require_callable(name: str, function: Any, *, optional: bool = True) -> None:

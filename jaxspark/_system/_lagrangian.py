@@ -1,10 +1,12 @@
 """Systems given by their Lagrangian: every derivative comes from automatic differentiation."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 
-from .._custom_types import Function
-from ._constrained import AbstractConstrainedSystem, require_callable
+from .._custom_types import Function, State
+from ._constrained import AbstractConstrainedSystem, Part, require_callable
 
 
 def add(*trees):
@@ -80,6 +82,17 @@ class LagrangianSystem(AbstractConstrainedSystem):
             k = self.nonholonomic
             forces.append(pullback(lambda w: k(t, y, w, args), z, psi))
         return add(*forces)
+
+    def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
+        """The Lagrangian and the forces."""
+        del lam
+        number = jnp.zeros((), jnp.result_type(*jax.tree.leaves(y)))
+        parts = (
+            Part("lagrangian", self.lagrangian, (y, z), number, "a number"),
+            Part("force", self.force, (y, z), z, "z"),
+            Part("nonideal", self.nonideal, (y, z, psi), z, "z"),
+        )
+        return tuple(part for part in parts if part.function is not None)
 
     @property
     def r(self) -> None:

@@ -1,11 +1,13 @@
 """Systems given by mass matrix and forces."""
 
+from typing import Any
+
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
 
-from .._custom_types import Function
-from ._constrained import AbstractConstrainedSystem, require_callable
+from .._custom_types import Function, State
+from ._constrained import AbstractConstrainedSystem, Part, require_callable
 from ._lagrangian import add, pullback
 
 
@@ -48,17 +50,7 @@ class MechanicalSystem(AbstractConstrainedSystem):
 
     def _momentum(self, t, q, v, args):
         flat, unravel = jax.flatten_util.ravel_pytree(v)
-        matrix = jnp.asarray(self.mass(t, q, args))
-        if matrix.shape != (flat.size, flat.size):
-            raise ValueError(
-                f"mass(t, q, args) must return a matrix of shape {(flat.size,) * 2}, one row "
-                f"for each velocity; got shape {matrix.shape}."
-            )
-        if matrix.dtype != flat.dtype:
-            raise TypeError(
-                f"mass(t, q, args) returns dtype {matrix.dtype}, but the velocities have "
-                f"dtype {flat.dtype}."
-            )
+        matrix = self.mass(t, q, args)
         return unravel((matrix * flat[None, :]).sum(1))
 
     @property
@@ -78,6 +70,16 @@ class MechanicalSystem(AbstractConstrainedSystem):
             k = self.nonholonomic
             forces.append(pullback(lambda w: k(t, y, w, args), z, psi))
         return add(*forces)
+
+    def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
+        """The mass matrix and the force."""
+        del lam, psi
+        size = sum(leaf.size for leaf in jax.tree.leaves(z))
+        matrix = jnp.zeros((size, size), jnp.result_type(*jax.tree.leaves(z)))
+        return (
+            Part("mass", self.mass, (y,), matrix, "a matrix, one row for each velocity"),
+            Part("force", self.force, (y, z), z, "z"),
+        )
 
     @property
     def r(self) -> None:
