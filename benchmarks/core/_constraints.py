@@ -7,7 +7,7 @@ import numpy as np
 import jaxspark
 
 from .._figures import at_most, Figure, note
-from ..problems import mixed, pendulum, planar_chain, sleigh_tow
+from ..problems import mixed, nonholonomic_particle, pendulum, planar_chain
 
 
 def constraints(tiny: bool) -> Iterator[Figure]:
@@ -16,7 +16,8 @@ def constraints(tiny: bool) -> Iterator[Figure]:
     cases = [
         (pendulum(), jaxspark.Gauss(2), 0.01),
         (planar_chain(3), jaxspark.Gauss(3), 0.005),
-        (sleigh_tow(), jaxspark.Gauss(2), 0.01),
+        (nonholonomic_particle(), jaxspark.Gauss(2), 0.01),
+        (mixed(), jaxspark.Gauss(2), 0.01),
         (mixed(), jaxspark.RadauIIA(2), 0.01),
     ]
     for problem, method, h in cases[:1] if tiny else cases:
