@@ -92,7 +92,7 @@ def test_linear_solve_without_contraction_falls_back(transposed):
 
     def solve(matrix, rhs):
         return preconditioned_solve(
-            lambda x: matrix @ x, lambda b: 0.1 * b, lambda b: 0.1 * b, rhs, lambda x: (x,)
+            lambda x: matrix @ x, lambda b: 0.1 * b, lambda b: 0.1 * b, rhs, (True,)
         )
 
     if transposed:

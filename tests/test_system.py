@@ -258,9 +258,12 @@ GENERAL = [
     (ConstrainedSystem(forces, k=integers), "k (nonholonomic) returns dtype int64"),
     (ConstrainedSystem(forces, k=single), "k (nonholonomic) returns dtype float32"),
     (ConstrainedSystem(forces, k=fails), "the function k (nonholonomic)"),
-    (MechanicalSystem(lambda t, q, args: jnp.eye(3), no_force), "mass(t, q, args) must"),
-    (MechanicalSystem(lambda t, q, args: jnp.ones(2), no_force), "mass(t, q, args) must"),
-    (MechanicalSystem(lambda t, q, args: jnp.eye(2, dtype=int), no_force), "mass(t, q, args)"),
+    (MechanicalSystem(lambda t, q, args: jnp.eye(3), no_force), "mass must return"),
+    (MechanicalSystem(lambda t, q, args: jnp.ones(2), no_force), "mass must return"),
+    (
+        MechanicalSystem(lambda t, q, args: jnp.eye(2, dtype=int), no_force),
+        "mass returns dtype int64",
+    ),
     (MechanicalSystem(lambda t, q, args: None, no_force), "mass"),
     (LagrangianSystem(lambda t, q, v, args: v), "lagrangian"),
 ]

@@ -52,7 +52,8 @@ def flat_multipliers(
 
     guess = jnp.zeros(nz + nlam + system.npsi, dtype)
     root = newton_root(index_one, (system, t, y, z), guess, inverse)
-    x = root.value
+    # Where constraints are redundant, only some combinations of them are determined: none.
+    x = jnp.where(root.converged, root.value, jnp.nan)
     return x[:nz], x[nz : nz + nlam], x[nz + nlam :], root.converged
 
 

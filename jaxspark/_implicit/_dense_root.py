@@ -70,7 +70,7 @@ def newton_root(
     def linear_solve(matvec, rhs, at):
         inverse = inverse_at(stop_gradient(at))
         return preconditioned_solve(
-            matvec, lambda b: inverse @ b, lambda b: inverse.T @ b, rhs, lambda b: (b,)
+            matvec, lambda b: inverse @ b, lambda b: inverse.T @ b, rhs, (True,)
         )
 
     root = differentiable_root(lambda x: residual(x, parameters), x, linear_solve)

@@ -1,12 +1,12 @@
 """Linear solves to round-off with an approximate inverse, and their transposes."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool
 
 
 T = TypeVar("T")
@@ -15,17 +15,12 @@ T = TypeVar("T")
 MAX_REFINEMENTS = 40
 
 
-def _size(tree: Any) -> Float[Array, ""]:
-    leaves = [jnp.max(jnp.abs(leaf), initial=0) for leaf in jax.tree.leaves(tree)]
-    return jnp.max(jnp.stack(leaves))
-
-
 def preconditioned_solve(
     matvec: Callable[[T], T],
     inverse: Callable[[T], T],
     inverse_transposed: Callable[[T], T],
     rhs: T,
-    significant: Callable[[T], tuple[Any, ...]],
+    significant: tuple[bool, ...],
 ) -> T:
     """Solve `matvec(x) = rhs`, exactly differentiable and transposable.
 
@@ -38,8 +33,8 @@ def preconditioned_solve(
     - `matvec`: a linear function on a PyTree.
     - `inverse`, `inverse_transposed`: its approximate inverse, and the transpose of that.
     - `rhs`: the right-hand side.
-    - `significant`: picks the parts of a vector whose size decides on convergence. Stage
-        multipliers are left out: their rounding error is amplified by `1 / h^2`.
+    - `significant`: which leaves of the solution decide on convergence. Stage multipliers are
+        left out: their rounding error is amplified by `1 / h^2`.
 
     **Returns:** the solution.
     """
@@ -49,37 +44,39 @@ def preconditioned_solve(
     def flattened(function):
         return lambda x: jax.flatten_util.ravel_pytree(function(unravel(x)))[0]
 
-    def parts(x):
-        return significant(unravel(x))
+    def weights(x):
+        """The reciprocal size of each part (at least 1/1000 of all), or zero."""
+        leaves, structure = jax.tree.flatten(unravel(x))
+        sizes = [jnp.max(jnp.abs(leaf), initial=0) for leaf in leaves]
+        overall = jnp.max(jnp.stack([a for a, yes in zip(sizes, significant) if yes]))
+        reciprocals = []
+        for leaf, size, yes in zip(leaves, sizes, significant, strict=True):
+            size = jnp.maximum(size, 1e-3 * overall)
+            reciprocal = 1 / jnp.where(size > 0, size, 1)
+            reciprocals.append(jnp.broadcast_to(reciprocal if yes else 0 * reciprocal, leaf.shape))
+        return jax.flatten_util.ravel_pytree(jax.tree.unflatten(structure, reciprocals))[0]
 
     apply, apply_transposed = flattened(inverse), flattened(inverse_transposed)
 
     def solve(matvec, rhs):
-        return _refine(matvec, apply, rhs, parts)
+        return _refine(matvec, apply, rhs, weights)
 
     def transpose_solve(vecmat, rhs):
-        return _refine(vecmat, apply_transposed, rhs, parts)
+        return _refine(vecmat, apply_transposed, rhs, weights)
 
     return unravel(jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve))
 
 
-def _refine(matvec, inverse, rhs, parts):
+def _refine(matvec, inverse, rhs, weights):
     epsilon = jnp.finfo(rhs.dtype).eps
-
-    def measure(update, solution) -> Float[Array, ""]:
-        """The largest update of a part, relative to that part (or to 1/1000 of all)."""
-        overall = _size(parts(solution))
-        ratios = []
-        for du, u in zip(parts(update), parts(solution)):
-            size = jnp.maximum(_size(u), 1e-3 * overall)
-            ratios.append(_size(du) / jnp.where(size > 0, size, 1))
-        return jnp.max(jnp.stack(ratios))
+    first = inverse(rhs)
+    weight = weights(first)
 
     def body(carry):
         x, count, previous, before, _ = carry
         update = inverse(rhs - matvec(x))
         x = x + update
-        change = measure(update, x)
+        change = jnp.max(jnp.abs(update) * weight)
         rate = change / previous
         # The error that remains is at most rate / (1 - rate) times the last change.
         done = (rate < 1) & (rate * change <= 8 * epsilon * (1 - rate))
@@ -94,7 +91,7 @@ def _refine(matvec, inverse, rhs, parts):
     # The first approximation solves for the right-hand side itself: a change of relative
     # size 1. Nothing is to be done for zero.
     start = (
-        inverse(rhs), jnp.ones((), jnp.int32), jnp.ones((), rhs.dtype),
+        first, jnp.ones((), jnp.int32), jnp.ones((), rhs.dtype),
         jnp.asarray(jnp.inf, rhs.dtype), jnp.all(rhs == 0),
     )  # fmt: skip
     x, _, _, _, done = jax.lax.while_loop(unfinished, body, start)

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._system import FlatSystem
-from ._base import AbstractLinearSolver
-from ._dense import DenseLU
+from ._base import AbstractLinearSolver, singular_threshold
+from ._dense import DenseLU, lu_factors
 from ._elementwise import ElementwiseInverse, invert
 
 
@@ -20,7 +20,11 @@ def select_linear_solver(system: FlatSystem) -> AbstractLinearSolver:
 
 
 def inverse(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """The inverse of a matrix, elementwise if it is small."""
-    if matrix.shape[0] <= ELEMENTWISE_LIMIT:
-        return invert(matrix)[0]
-    return jnp.linalg.inv(matrix)
+    """The inverse of a matrix, elementwise if it is small; NaN if it is singular."""
+    size, dtype = matrix.shape[0], matrix.dtype
+    if size <= ELEMENTWISE_LIMIT:
+        value, smallest = invert(matrix)
+    else:
+        factors = lu_factors(matrix)
+        value, smallest = factors.solve(jnp.eye(size, dtype=dtype)).T, factors.smallest_pivot()
+    return jnp.where(smallest > singular_threshold(size, dtype), value, jnp.nan)

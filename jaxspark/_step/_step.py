@@ -88,7 +88,7 @@ def flat_step(
             jacobian.solve,
             jacobian.solve_transposed,
             rhs,
-            lambda x: (x.y, x.z),
+            (True, True, False, False),
         )
 
     residual = stage_residual(system, tableau, t0, y0, z0, h)
