@@ -92,7 +92,7 @@ def test_linear_solve_without_contraction_falls_back(transposed):
 
     def solve(matrix, rhs):
         return preconditioned_solve(
-            lambda x: matrix @ x, lambda b: 0.1 * b, lambda b: 0.1 * b, rhs, (True,)
+            lambda x: matrix @ x, lambda b: 0.1 * b, lambda b: 0.1 * b, rhs, (1.0,)
         )
 
     if transposed:
@@ -123,6 +123,36 @@ def test_no_derivative_is_hidden_from_checkpoint():
     values = [jax.jit(jax.grad(lambda t, c=c: chain_loss(t, c)))(CHAIN_THETA) for c in CHECKPOINTS]
     for value in values[1:]:
         assert relative(value, values[0]) < 1e-12
+
+
+def driven(free):
+    """A coordinate that the constraint determines, beside `free` ones that nothing drives."""
+    return jaxspark.MechanicalSystem(
+        mass=lambda t, q, a: jnp.eye(1 + free),
+        force=lambda t, q, v, a: -q.at[0].set(0.0),
+        holonomic=lambda t, q, a: q[0] ** 3 + q[0] - a - t,
+    )
+
+
+@pytest.mark.parametrize("free", [0, 1])
+def test_gradient_of_what_constraints_determine(free):
+    """Here only multipliers tell the transposed solve that it has not converged."""
+
+    def end(a):
+        start = jnp.ones(1 + free)
+        solution = jaxspark.rollout(
+            driven(free), jaxspark.Gauss(2), 0 * start, start, a,
+            h=0.1, num_steps=5, save_every=None, throw=False, consistency_tol=None,
+        )  # fmt: skip
+        return solution.y1[0]
+
+    y = float(end(0.2))
+    slope = 1 / (3 * y**2 + 1)
+    curvature = -6 * y * slope**3
+    assert relative(jax.grad(end)(0.2), slope) < 1e-13
+    assert relative(jax.jacfwd(end)(0.2), slope) < 1e-13
+    assert relative(jax.grad(jax.grad(end))(0.2), curvature) < 1e-12
+    assert relative(jax.jacfwd(jax.jacfwd(end))(0.2), curvature) < 1e-12
 
 
 def test_gradient_in_float32():

@@ -60,12 +60,17 @@ def describe(residuals: ConstraintResiduals, rank: ConstraintRank | None = None)
                 worst = value if np.isfinite(value) else np.inf
                 text = f"The largest residual is {value:.3e}, of the {name} number {index}."
     if rank is not None and int(rank.rank) < rank.size:
-        direction = np.asarray(jax.flatten_util.ravel_pytree(rank.null_direction)[0])
-        text += (
-            f" The constraint Jacobian has rank {int(rank.rank)} of {rank.size}; this "
-            f"combination of the constraints is redundant: {np.round(direction, 6)}."
-        )
+        text += " " + describe_rank(rank)
     return text
+
+
+def describe_rank(rank: ConstraintRank) -> str:
+    """The rank of the constraint Jacobian in words and, if deficient, which combination."""
+    text = f"The constraint Jacobian has rank {int(rank.rank)} of {rank.size}"
+    if int(rank.rank) == rank.size:
+        return text + "."
+    direction = np.asarray(jax.flatten_util.ravel_pytree(rank.null_direction)[0])
+    return f"{text}; this combination of the constraints is redundant: {np.round(direction, 6)}."
 
 
 def _directions(state: State, size: int, hold: Any) -> np.ndarray | None:
@@ -95,15 +100,22 @@ def _nearest(
     def moved(x, parameters):
         return start(parameters) + directions(parameters) @ x
 
+    smallest = jnp.finfo(dtype).tiny
+
     def residual(unknowns, parameters):
         x, mu = unknowns[:free], unknowns[free:]
         value, pull = jax.vjp(lambda x: constraints(moved(x, parameters), parameters), x)
-        return jnp.concatenate([weight(parameters) @ x + pull(mu)[0], value])
+        # In units of the largest mass: of these only the direction of x depends.
+        metric = weight(parameters)
+        metric = metric / jnp.maximum(jnp.max(jnp.abs(metric), initial=0), smallest)
+        return jnp.concatenate([metric @ x + pull(mu)[0], value])
 
     root = newton_root(residual, parameters, jnp.zeros(free + size, dtype), jnp.linalg.pinv)
-    reached = jnp.max(jnp.abs(residual(*stop_gradient((root.value, parameters)))), initial=0)
-    small = reached <= jnp.sqrt(jnp.finfo(dtype).eps)
-    return moved(root.value[:free], parameters), root.converged & small
+    end = moved(root.value[:free], parameters)
+    left = jnp.max(jnp.abs(stop_gradient(constraints(end, parameters))), initial=0)
+    extent = 1 + jnp.max(jnp.abs(stop_gradient(end)), initial=0)
+    small = left <= jnp.sqrt(jnp.finfo(dtype).eps) * extent
+    return end, root.converged & small
 
 
 def project(

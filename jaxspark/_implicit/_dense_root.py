@@ -70,7 +70,7 @@ def newton_root(
     def linear_solve(matvec, rhs, at):
         inverse = inverse_at(stop_gradient(at))
         return preconditioned_solve(
-            matvec, lambda b: inverse @ b, lambda b: inverse.T @ b, rhs, (True,)
+            matvec, lambda b: inverse @ b, lambda b: inverse.T @ b, rhs, (1.0,)
         )
 
     root = differentiable_root(lambda x: residual(x, parameters), x, linear_solve)

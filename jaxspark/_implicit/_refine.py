@@ -20,7 +20,7 @@ def preconditioned_solve(
     inverse: Callable[[T], T],
     inverse_transposed: Callable[[T], T],
     rhs: T,
-    significant: tuple[bool, ...],
+    emphasis: tuple[float, ...],
 ) -> T:
     """Solve `matvec(x) = rhs`, exactly differentiable and transposable.
 
@@ -33,8 +33,9 @@ def preconditioned_solve(
     - `matvec`: a linear function on a PyTree.
     - `inverse`, `inverse_transposed`: its approximate inverse, and the transpose of that.
     - `rhs`: the right-hand side.
-    - `significant`: which leaves of the solution decide on convergence. Stage multipliers are
-        left out: their rounding error is amplified by `1 / h^2`.
+    - `emphasis`: by how much the relative change of each leaf of the solution counts for
+        convergence. Stage multipliers count little: their rounding error is amplified by
+        `1 / h^2`. In the transposed solve, whose unknowns are other ones, all count.
 
     **Returns:** the solution.
     """
@@ -44,32 +45,37 @@ def preconditioned_solve(
     def flattened(function):
         return lambda x: jax.flatten_util.ravel_pytree(function(unravel(x)))[0]
 
-    def weights(x):
-        """The reciprocal size of each part (at least 1/1000 of all), or zero."""
+    def weights(x, emphasis):
+        """The emphasis on each part over its size (at least 1/1000 of the largest)."""
         leaves, structure = jax.tree.flatten(unravel(x))
         sizes = [jnp.max(jnp.abs(leaf), initial=0) for leaf in leaves]
-        overall = jnp.max(jnp.stack([a for a, yes in zip(sizes, significant) if yes]))
+        pairs = zip(sizes, emphasis, strict=True)
+        overall = jnp.max(jnp.stack([size for size, factor in pairs if factor == 1]))
         reciprocals = []
-        for leaf, size, yes in zip(leaves, sizes, significant, strict=True):
+        for leaf, size, factor in zip(leaves, sizes, emphasis, strict=True):
             size = jnp.maximum(size, 1e-3 * overall)
-            reciprocal = 1 / jnp.where(size > 0, size, 1)
-            reciprocals.append(jnp.broadcast_to(reciprocal if yes else 0 * reciprocal, leaf.shape))
+            reciprocal = factor / jnp.where(size > 0, size, 1)
+            reciprocals.append(jnp.broadcast_to(reciprocal, leaf.shape))
         return jax.flatten_util.ravel_pytree(jax.tree.unflatten(structure, reciprocals))[0]
 
     apply, apply_transposed = flattened(inverse), flattened(inverse_transposed)
 
+    all_alike = tuple(1.0 for _ in emphasis)
+
     def solve(matvec, rhs):
-        return _refine(matvec, apply, rhs, weights)
+        return _refine(matvec, apply, rhs, lambda x: weights(x, emphasis))
 
     def transpose_solve(vecmat, rhs):
-        return _refine(vecmat, apply_transposed, rhs, weights)
+        return _refine(vecmat, apply_transposed, rhs, lambda x: weights(x, all_alike))
 
     return unravel(jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve))
 
 
 def _refine(matvec, inverse, rhs, weights):
     epsilon = jnp.finfo(rhs.dtype).eps
-    first = inverse(rhs)
+    nothing = jnp.all(rhs == 0)
+    # Nothing is to be done for zero, not even by factors that are not finite.
+    first = jnp.where(nothing, 0, inverse(rhs))
     weight = weights(first)
 
     def body(carry):
@@ -81,7 +87,7 @@ def _refine(matvec, inverse, rhs, weights):
         # The error that remains is at most rate / (1 - rate) times the last change.
         done = (rate < 1) & (rate * change <= 8 * epsilon * (1 - rate))
         # No progress in two iterations, close to rounding error: as good as it gets.
-        stalled = (rate >= 0.5) & (change >= 0.25 * before) & (change <= 1e4 * epsilon)
+        stalled = (rate >= 0.9) & (change >= 0.8 * before) & (change <= 1e4 * epsilon)
         return x, count + 1, change, previous, done | stalled | (change <= 8 * epsilon)
 
     def unfinished(carry) -> Bool[Array, ""]:
@@ -89,10 +95,10 @@ def _refine(matvec, inverse, rhs, weights):
         return ~done & (count < MAX_REFINEMENTS) & jnp.isfinite(change)
 
     # The first approximation solves for the right-hand side itself: a change of relative
-    # size 1. Nothing is to be done for zero.
+    # size 1.
     start = (
         first, jnp.ones((), jnp.int32), jnp.ones((), rhs.dtype),
-        jnp.asarray(jnp.inf, rhs.dtype), jnp.all(rhs == 0),
+        jnp.asarray(jnp.inf, rhs.dtype), nothing,
     )  # fmt: skip
     x, _, _, _, done = jax.lax.while_loop(unfinished, body, start)
     return _dense_unless(done, matvec, rhs, x)

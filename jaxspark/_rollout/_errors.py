@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._consistent import ConstraintRank
-from .._consistent._project import describe
+from .._consistent._project import describe, describe_rank
+from .._implicit import stop_gradient
 from .._results import RESULTS
 from ._solution import Solution
 
@@ -19,7 +20,7 @@ class SolveError(RuntimeError):
 
     - `message`: what happened, where, and the cure.
     - `solution`: the [`jaxspark.Solution`][].
-    - `rank`: the [`jaxspark.ConstraintRank`][] of the constraints at the start.
+    - `rank`: the [`jaxspark.ConstraintRank`][] of the constraints at the last good state.
     """
 
     def __init__(self, message: str, solution: Solution, rank: ConstraintRank):
@@ -28,21 +29,23 @@ class SolveError(RuntimeError):
         self.rank = rank
 
 
-def raise_on_failure(solution: Solution, rank: Callable[[], ConstraintRank]) -> Solution:
+def raise_on_failure(solution: Solution, rank: Callable[[Solution], ConstraintRank]) -> Solution:
     """The solution, or an error: at once if values are known, at run time if traced.
 
     **Arguments:**
 
     - `solution`: of a rollout.
-    - `rank`: computes the rank of the constraints at its start, which an error reports.
+    - `rank`: computes the rank of the constraints at its end, which an error reports.
     """
     failed = solution.result != RESULTS.successful
     if isinstance(failed, jax.core.Tracer):
         return solution.result.error_if(solution, failed)
     if bool(jnp.all(~failed)):
         return solution
-    at_start = rank()
-    raise SolveError(_message(solution, at_start), solution, at_start)
+    # Under jax.grad the values are known, but still part of a derivative.
+    solution = stop_gradient(solution)
+    there = stop_gradient(rank(solution))
+    raise SolveError(_message(solution, there), solution, there)
 
 
 def _message(solution: Solution, rank: ConstraintRank) -> str:
@@ -53,7 +56,7 @@ def _message(solution: Solution, rank: ConstraintRank) -> str:
     if bool(result == RESULTS.inconsistent_initial_values):
         return f"{reason} {describe(residuals, rank)} {where}"
     if bool(result == RESULTS.singular):
-        return f"{reason} At the start: {describe(residuals, rank)} {where}"
+        return f"{reason} {where} {describe_rank(rank)}"
     worst = {
         "g": float(stats.max_g), "g_t + g_y v": float(stats.max_gdot),
         "k": float(stats.max_k),

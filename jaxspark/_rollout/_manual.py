@@ -34,8 +34,8 @@ def step(
     """One step of a SPARK method, a pure function.
 
     Differentiable with respect to everything but `guess`, in loops and scans too. A step of
-    size 0 returns the state unchanged, and so does one that fails, with the reason in
-    `info.result`: nothing is raised.
+    size 0 returns the state unchanged, and has no derivative with respect to `h`. So does one
+    that fails, with the reason in `info.result`: nothing is raised.
 
     **Arguments:**
 
@@ -54,6 +54,8 @@ def step(
     Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to
     constrained systems in mechanics*, section 2.
     """
+    if not isinstance(method, AbstractSparkMethod):
+        raise TypeError(f"method must be a SPARK method such as Gauss(2); got {method!r}.")
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     t0, h = jnp.asarray(t0, dtype), jnp.asarray(h, dtype)

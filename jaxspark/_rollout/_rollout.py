@@ -76,7 +76,8 @@ def rollout(
         state, are refused. Default: the square root of the machine epsilon. `None` skips the
         check.
     - `throw`: whether to raise an error on failure. If `False`, look at `result`. (Under
-        `jax.jit` the error is raised by a host callback, which `jax.export` refuses.)
+        `jax.jit` and `jax.vmap` the error is raised at run time, by a host callback, with the
+        reason alone, for a whole batch if one lane fails; `jax.export` refuses it.)
 
     **Returns:** a [`jaxspark.Solution`][].
 
@@ -101,7 +102,9 @@ def rollout(
     solution = _rollout(system, method, y0, z0, args, t0, h, settings)
     if not throw:
         return solution
-    return raise_on_failure(solution, lambda: constraint_rank(system, t0, y0, z0, args))
+    return raise_on_failure(
+        solution, lambda end: constraint_rank(system, end.t1, end.y1, end.z1, stop_gradient(args))
+    )
 
 
 def _check(method: Any, num_steps: Any, save_every: Any) -> None:

@@ -14,7 +14,7 @@ class Statistics(eqx.Module):
     - `num_steps`: accepted steps.
     - `num_rejected_steps`: always 0 for fixed steps; a failed step ends the rollout.
     - `newton_iterations`: of all steps together.
-    - `max_newton_iterations`: of the hardest step.
+    - `max_newton_iterations`: of the hardest step, a second attempt included.
     - `max_g`, `max_gdot`, `max_k`: the worst constraint residuals at the end of any accepted
         step (in the constraints' own units), not only of those that were saved.
     """
@@ -60,7 +60,7 @@ class Solution(eqx.Module):
 
     @property
     def successful(self) -> BoolScalar:
-        """Whether the rollout reached its end (of every lane of a batch)."""
+        """Whether the rollout reached its end; one value for each lane of a batch."""
         return self.result == RESULTS.successful
 
     def __len__(self) -> int:

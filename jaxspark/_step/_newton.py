@@ -17,7 +17,8 @@ class NewtonOptions(eqx.Module):
     """When the iteration for the stage equations stops.
 
     It has converged when the estimated error, `rate / (1 - rate)` times the last update, is
-    at most `atol + rtol * size`, with `size` the largest entry of `y`, respectively `z`.
+    at most `atol + rtol * size`, with `size` the largest entry of `y`, respectively `z`. States
+    far smaller than 1 in their units need a smaller `atol`.
 
     **Arguments:**
 
@@ -31,7 +32,7 @@ class NewtonOptions(eqx.Module):
 
     rtol: float | None = eqx.field(default=None, static=True)
     atol: float | None = eqx.field(default=None, static=True)
-    max_iterations: int = eqx.field(default=40, static=True)
+    max_iterations: int = eqx.field(default=100, static=True)
 
     def __check_init__(self):
         for name in ("rtol", "atol"):
@@ -94,6 +95,8 @@ def _scales(
         jnp.max(jnp.abs(guess.lam), initial=0), jnp.max(jnp.abs(guess.psi), initial=0)
     )
     impulse = 1e3 * (rtol * multipliers + jacobian.mass * z_stages / h)
+    # Without any mass there is no such scale, and multipliers do not count.
+    impulse = jnp.where(impulse > 0, impulse, jnp.inf)
     return _Scales(atol + rtol * largest_y, z_stages, z_end, impulse)
 
 
@@ -128,7 +131,7 @@ def modified_newton(
     epsilon = jnp.finfo(y0.dtype).eps
     rtol, _ = options.tolerances(y0.dtype)
     # In units of the tolerance: updates that no longer shrink below this are rounding error.
-    floor = max(1.0, 1e4 * float(epsilon) / rtol)
+    floor = max(1.0, 1e3 * float(epsilon) / rtol)
 
     def body(carry):
         x, count, previous, before, last_rate, _, _ = carry
@@ -142,7 +145,7 @@ def modified_newton(
         converged = (count > 0) & (contraction < 1)
         converged = converged & (contraction * size <= 1 - contraction)
         # No progress in two iterations, close to rounding error: as good as it gets.
-        stalled = (rate >= 0.5) & (size >= 0.25 * before) & (count > 1)
+        stalled = (rate >= 0.9) & (size >= 0.8 * before) & (count > 1)
         converged = converged | (stalled & (size <= floor)) | (size <= 0.01)
         # The second update may exceed the first, where only multipliers were guessed badly.
         diverged = ~jnp.isfinite(size) | ((count > 1) & (rate >= 2) & (size > floor))

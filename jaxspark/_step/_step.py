@@ -88,7 +88,7 @@ def flat_step(
             jacobian.solve,
             jacobian.solve_transposed,
             rhs,
-            (True, True, False, False),
+            (1.0, 1.0, 1e-6, 1e-6),
         )
 
     residual = stage_residual(system, tableau, t0, y0, z0, h)

@@ -31,9 +31,8 @@ def as_state(name: str, state: State) -> State:
     return jax.tree.map(jnp.asarray, state)
 
 
-def _shapes(name: str, function: Function | None, *operands: Any) -> Any:
+def _shapes(name: str, function: Function, *operands: Any) -> Any:
     """What `function` returns, by shape; an error inside it says which one it was."""
-    assert function is not None
     try:
         return jax.eval_shape(function, *operands)
     except Exception as error:
@@ -108,6 +107,14 @@ def check_functions(
             "system has a function v(t, y, z, args)."
         )
     for part in system.parts(y, z, lam, psi):
-        out = _shapes(part.name, part.function, t, *part.operands, args)
+        function = part.function
+        assert function is not None
+        # args, which may hold anything, are closed over: only arrays can be traced.
+        out = _shapes(
+            part.name,
+            lambda t, *rest, function=function: function(t, *rest, args),
+            t,
+            *part.operands,
+        )
         _check_like(part.name, out, part.like, part.like_name)
         _check_dtype(part.name, out, dtype)

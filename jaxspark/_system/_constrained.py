@@ -1,6 +1,5 @@
 """The general problem: overdetermined differential-algebraic equations of index 2 and 3."""
 
-import abc
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import equinox as eqx
@@ -61,14 +60,23 @@ class AbstractConstrainedSystem(eqx.Module):
         g: eqx.AbstractVar[Function | None]
         k: eqx.AbstractVar[Function | None]
 
-    @abc.abstractmethod
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """The functions that the user gave, and what they should return.
+
+        A system that is built from other functions than these overrides it, so that errors
+        name what the user wrote.
 
         **Arguments:**
 
         - `y`, `z`, `lam`, `psi`: of which only structure, shapes and dtypes matter.
         """
+        parts = (
+            Part("v", self.v, (y, z), y, "y"),
+            Part("p (momentum)", self.p, (y, z), z, "z"),
+            Part("f (forces)", self.f, (y, z, psi), z, "z"),
+            Part("r", self.r, (y, lam), z, "z"),
+        )
+        return tuple(part for part in parts if part.function is not None)
 
 
 class ConstrainedSystem(AbstractConstrainedSystem):
@@ -114,16 +122,6 @@ class ConstrainedSystem(AbstractConstrainedSystem):
             require_callable(name, getattr(self, name))
         if self.r is not None and self.g is None:
             raise ValueError("r(t, y, lam, args) is given, but no constraint g.")
-
-    def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
-        """`v`, `p`, `f` and `r`."""
-        parts = (
-            Part("v", self.v, (y, z), y, "y"),
-            Part("p (momentum)", self.p, (y, z), z, "z"),
-            Part("f (forces)", self.f, (y, z, psi), z, "z"),
-            Part("r", self.r, (y, lam), z, "z"),
-        )
-        return tuple(part for part in parts if part.function is not None)
 
 
 def require_callable(name: str, function: Any, *, optional: bool = True) -> None:
