@@ -14,6 +14,7 @@ from ._consistent import (
 )
 from ._kkt import (
     AbstractLinearSolver as AbstractLinearSolver,
+    DenseInverse as DenseInverse,
     DenseLU as DenseLU,
     ElementwiseInverse as ElementwiseInverse,
     KKTBlocks as KKTBlocks,

@@ -106,6 +106,29 @@ def test_linear_solve_without_contraction_falls_back(transposed):
     assert relative(gradient, exact) < 1e-11
 
 
+@pytest.mark.parametrize("rate", [0.9, 1.5, 30.0])
+def test_linear_solve_with_a_rough_inverse(rate):
+    """Refinement contracts slowly or not at all; the solution and its transpose are exact."""
+    rng = np.random.default_rng(3)
+    n = 40
+    error = rng.normal(size=(n, n))
+    error *= rate / np.max(np.abs(np.linalg.eigvals(error)))
+    rough = rng.normal(size=(n, n)) + 10 * np.eye(n)
+    matrix = np.linalg.inv(rough) @ (np.eye(n) - error)
+    A, B = jnp.asarray(matrix), jnp.asarray(rough)
+
+    def solve(rhs):
+        return preconditioned_solve(
+            lambda x: A @ x, lambda b: B @ b, lambda b: B.T @ b, rhs, (1.0,)
+        )
+
+    exact = np.linalg.inv(matrix)
+    tolerance = 1e-15 * np.linalg.cond(matrix) * n
+    rhs = jnp.asarray(rng.normal(size=n))
+    assert relative(jax.jit(solve)(rhs), exact @ rhs) < tolerance
+    assert relative(jax.jit(jax.jacrev(solve))(rhs), exact) < tolerance
+
+
 def test_gradient_with_large_steps():
     """Where Newton contracts slowly, the derivative is still exact."""
 

@@ -11,8 +11,8 @@ from helpers import arrays, largest_difference, pendulum, PENDULUM_ARGS, pendulu
 from jaxspark import ConstrainedSystem, DenseLU, ElementwiseInverse, Gauss, KKTBlocks, RESULTS
 
 
-SOLVERS = [ElementwiseInverse(), DenseLU()]
-each_solver = pytest.mark.parametrize("solver", SOLVERS, ids=["elementwise", "dense"])
+SOLVERS = [ElementwiseInverse(), jaxspark.DenseInverse(), DenseLU()]
+each_solver = pytest.mark.parametrize("solver", SOLVERS, ids=["elementwise", "inverse", "LU"])
 
 
 def random_blocks(nz, nlam, npsi, *, seed=0, mass=None, scales=(1.0, 1.0, 1.0)):

@@ -45,12 +45,12 @@ def newton_root(
     frozen = stop_gradient(parameters)
     epsilon = jnp.finfo(guess.dtype).eps
 
-    def inverse_at(x):
-        return invert(jax.jacfwd(residual)(x, frozen))
+    def inverse_at(x, parameters):
+        return invert(jax.jacfwd(residual)(x, parameters))
 
     def body(carry):
         x, count, previous, _, _ = carry
-        update = inverse_at(x) @ residual(x, frozen)
+        update = inverse_at(x, frozen) @ residual(x, frozen)
         x = x - update
         size = jnp.max(jnp.abs(update), initial=0)
         scale = 1 + jnp.max(jnp.abs(x), initial=0)
@@ -67,11 +67,11 @@ def newton_root(
     x, _, _, converged, _ = jax.lax.while_loop(unfinished, body, start)
     x = jnp.where(converged, x, guess)
 
-    def linear_solve(matvec, rhs, at):
-        inverse = inverse_at(stop_gradient(at))
+    def linear_solve(matvec, rhs, at, parameters):
+        inverse = inverse_at(stop_gradient(at), stop_gradient(parameters))
         return preconditioned_solve(
             matvec, lambda b: inverse @ b, lambda b: inverse.T @ b, rhs, (1.0,)
         )
 
-    root = differentiable_root(lambda x: residual(x, parameters), x, linear_solve)
+    root = differentiable_root(residual, parameters, x, linear_solve)
     return DenseRoot(root, converged)

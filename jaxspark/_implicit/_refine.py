@@ -1,15 +1,21 @@
 """Linear solves to round-off with an approximate inverse, and their transposes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
-from jaxtyping import Array, Bool
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from ._krylov import conjugate_gradients
 
 
 T = TypeVar("T")
+Vector = Float[Array, " n"]
+Linear = Callable[[Vector], Vector]
+Weights = Callable[[Vector], Vector]
 
 # Where refinement contracts at all it is done long before this.
 MAX_REFINEMENTS = 40
@@ -20,13 +26,13 @@ def preconditioned_solve(
     inverse: Callable[[T], T],
     inverse_transposed: Callable[[T], T],
     rhs: T,
-    emphasis: tuple[float, ...],
+    emphasis: Sequence[float],
 ) -> T:
     """Solve `matvec(x) = rhs`, exactly differentiable and transposable.
 
     `x <- x + inverse(rhs - matvec(x))` is repeated until the update is rounding error. It
     contracts as fast as the modified Newton iteration with the same `inverse`. If it does
-    not contract, the matrix is formed and factorised: slower, never wrong.
+    not contract, conjugate gradients take over: slower, no less accurate.
 
     **Arguments:**
 
@@ -37,41 +43,70 @@ def preconditioned_solve(
         convergence. Stage multipliers count little: their rounding error is amplified by
         `1 / h^2`. In the transposed solve, whose unknowns are other ones, all count.
 
-    **Returns:** the solution.
+    **Returns:** the solution; not a number if no way leads to it.
     """
     # One vector: a right-hand side of many arrays, some of them constant, does not transpose.
     flat, unravel = jax.flatten_util.ravel_pytree(rhs)
+    sizes = [leaf.size for leaf in jax.tree.leaves(rhs)]
 
     def flattened(function):
         return lambda x: jax.flatten_util.ravel_pytree(function(unravel(x)))[0]
 
-    def weights(x, emphasis):
-        """The emphasis on each part over its size (at least 1/1000 of the largest)."""
-        leaves, structure = jax.tree.flatten(unravel(x))
-        sizes = [jnp.max(jnp.abs(leaf), initial=0) for leaf in leaves]
-        pairs = zip(sizes, emphasis, strict=True)
-        overall = jnp.max(jnp.stack([size for size, factor in pairs if factor == 1]))
-        reciprocals = []
-        for leaf, size, factor in zip(leaves, sizes, emphasis, strict=True):
-            size = jnp.maximum(size, 1e-3 * overall)
-            reciprocal = factor / jnp.where(size > 0, size, 1)
-            reciprocals.append(jnp.broadcast_to(reciprocal, leaf.shape))
-        return jax.flatten_util.ravel_pytree(jax.tree.unflatten(structure, reciprocals))[0]
-
     apply, apply_transposed = flattened(inverse), flattened(inverse_transposed)
-
-    all_alike = tuple(1.0 for _ in emphasis)
+    alike = _weights(sizes, np.ones(len(sizes)))
 
     def solve(matvec, rhs):
-        return _refine(matvec, apply, rhs, lambda x: weights(x, emphasis))
+        weights = _weights(sizes, np.asarray(emphasis))
+        return _solve(matvec, apply, rhs, weights, alike)
 
     def transpose_solve(vecmat, rhs):
-        return _refine(vecmat, apply_transposed, rhs, lambda x: weights(x, all_alike))
+        return _solve(vecmat, apply_transposed, rhs, alike, alike)
 
     return unravel(jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve))
 
 
-def _refine(matvec, inverse, rhs, weights):
+def _weights(sizes: Sequence[int], emphasis: np.ndarray) -> Weights:
+    """The emphasis on each part of a vector over its size (at least 1/1000 of the largest)."""
+    part = np.repeat(np.arange(len(sizes)), sizes)
+    member = part[None, :] == np.arange(len(sizes))[:, None]
+
+    def weights(x):
+        largest = jnp.max(jnp.where(member, jnp.abs(x), 0), 1)
+        overall = jnp.max(jnp.where(emphasis == 1, largest, 0))
+        size = jnp.maximum(largest, 1e-3 * overall)
+        reciprocal = jnp.asarray(emphasis, x.dtype) / jnp.where(size > 0, size, 1)
+        return jnp.sum(jnp.where(member, reciprocal[:, None], 0), 0)
+
+    return weights
+
+
+def _solve(
+    matvec: Linear,
+    inverse: Linear,
+    rhs: Vector,
+    weights: Weights,
+    alike: Weights,
+) -> Vector:
+    """Refinement; where it does not contract, conjugate gradients.
+
+    These are in a loop of at most one trip, so that under `jax.vmap` they cost nothing
+    unless some lane needs them.
+    """
+    x, done = _refine(matvec, inverse, rhs, weights)
+
+    def body(carry):
+        done, x, rhs = carry
+        weight = alike(inverse(rhs))
+        slow, found = conjugate_gradients(matvec, inverse, rhs, weight)
+        return jnp.asarray(True), jnp.where(done, x, jnp.where(found, slow, jnp.nan)), slow
+
+    # The loop overwrites rhs: what it changes, the compiler cannot hoist out of it.
+    return jax.lax.while_loop(lambda carry: ~carry[0], body, (done, x, rhs))[1]
+
+
+def _refine(
+    matvec: Linear, inverse: Linear, rhs: Vector, weights: Weights
+) -> tuple[Vector, Bool[Array, ""]]:
     epsilon = jnp.finfo(rhs.dtype).eps
     nothing = jnp.all(rhs == 0)
     # Nothing is to be done for zero, not even by factors that are not finite.
@@ -101,23 +136,4 @@ def _refine(matvec, inverse, rhs, weights):
         jnp.asarray(jnp.inf, rhs.dtype), nothing,
     )  # fmt: skip
     x, _, _, _, done = jax.lax.while_loop(unfinished, body, start)
-    return _dense_unless(done, matvec, rhs, x)
-
-
-def _dense_unless(done, matvec, rhs, x):
-    """The solution by a dense factorisation where refinement did not get there.
-
-    A loop of at most one trip, so that under `jax.vmap` it costs nothing unless some lane
-    needs it.
-    """
-
-    def body(carry):
-        done, x, one = carry
-        identity = one * jnp.eye(rhs.size, dtype=rhs.dtype)
-        matrix = jax.vmap(matvec, out_axes=1)(identity)
-        exact = jnp.linalg.solve(matrix, rhs)
-        return jnp.asarray(True), jnp.where(done, x, exact), one + 1
-
-    # What the loop changes, here the number one, the compiler cannot hoist out of it.
-    start = (done, x, jnp.ones((), rhs.dtype))
-    return jax.lax.while_loop(lambda carry: ~carry[0], body, start)[1]
+    return x, done

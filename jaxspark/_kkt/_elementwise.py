@@ -1,62 +1,29 @@
-"""Small systems: an explicit inverse by pivoted elimination, written out elementwise."""
+"""Small systems: the inverse by pivoted elimination, written out elementwise."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
-from ._base import AbstractLinearSolver, equilibrate, KKTBlocks, singular_threshold
-
-
-class _Inverses(eqx.Module):
-    inverse2: Float[Array, "n2 n2"]
-    inverse3: Float[Array, "n3 n3"] | None
-    smallest_pivot: Float[Array, ""]
+from ._base import equilibrate
+from ._inverse import AbstractInverse
 
 
-class ElementwiseInverse(AbstractLinearSolver):
-    """Inverts K2 and K3 by Gauss-Jordan elimination with partial pivoting.
+class ElementwiseInverse(AbstractInverse):
+    """Inverts by Gauss-Jordan elimination, pivoting where it must.
 
-    Everything is elementwise arithmetic and reductions on `(n, 2n)` arrays: no call into
-    LAPACK, which is slow on small matrices under `jax.vmap`. What an explicit inverse loses
-    in accuracy, the modified Newton iteration around it does not notice.
+    Everything is elementwise arithmetic and reductions: no call into LAPACK, which is slow on
+    small matrices under `jax.vmap`, and on a GPU.
     """
 
-    def factor(self, blocks: KKTBlocks) -> _Inverses:
-        inverse2, pivot2 = invert(blocks.K2)
-        if blocks.k_z.shape[0] == 0:
-            return _Inverses(inverse2, None, pivot2)
-        inverse3, pivot3 = invert(blocks.K3)
-        return _Inverses(inverse2, inverse3, jnp.minimum(pivot2, pivot3))
+    def invert(self, matrix: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, ""]]:
+        return invert(matrix)
 
-    def solve(
-        self, factors: _Inverses, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
-    ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
-        inverse2 = factors.inverse2
-        inverse3 = inverse2 if factors.inverse3 is None else factors.inverse3
-        return _apply(inverse2, rhs2), _apply(inverse3, rhs3[None, :])[0]
-
-    def solve_transposed(
-        self, factors: _Inverses, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
-    ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
-        inverse3 = factors.inverse3
-        transposed = _Inverses(
-            factors.inverse2.T,
-            None if inverse3 is None else inverse3.T,
-            factors.smallest_pivot,
-        )
-        return self.solve(transposed, rhs2, rhs3)
-
-    def regular(self, factors: _Inverses) -> Bool[Array, ""]:
-        size = factors.inverse2.shape[0]
-        return factors.smallest_pivot > singular_threshold(size, factors.inverse2.dtype)
-
-
-def _apply(inverse: Float[Array, "n n"], rhs: Float[Array, "m n"]) -> Float[Array, "m n"]:
-    """`inverse @ rhs[i]` for every `i`, written out column by column."""
-    terms = [inverse[None, :, j] * rhs[:, j, None] for j in range(inverse.shape[0])]
-    return sum(terms[1:], terms[0])
+    def multiply(
+        self, inverse: Float[Array, "n n"], rhs: Float[Array, "m n"]
+    ) -> Float[Array, "m n"]:
+        terms = [inverse[None, :, j] * rhs[:, j, None] for j in range(inverse.shape[0])]
+        return sum(terms[1:], terms[0])
 
 
 def invert(
@@ -132,4 +99,6 @@ def _with_exchanges(
 
     start = (matrix, rows, jnp.asarray(jnp.inf, dtype))
     matrix, order, smallest = jax.lax.fori_loop(0, n, body, start)
-    return matrix[:, jnp.argsort(order)], smallest
+    # Column k goes where row k came from; a sum, because sorting compiles slowly.
+    here = order[None, :, None] == rows[None, None, :]
+    return jnp.sum(jnp.where(here, matrix[:, :, None], 0), 1), smallest

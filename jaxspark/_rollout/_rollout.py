@@ -67,8 +67,9 @@ def rollout(
         row is the initial state, the last one the final state.
     - `multipliers`: whether to report the multipliers at the saved times, to full order.
     - `checkpoint`: what the backward pass keeps: `"stages"` the converged stages of
-        each step; `"none"` everything, which is rarely faster; `"sqrt"` or a number of steps
-        only the first state of each segment, at the price of one more forward pass.
+        each step; `"none"` the linearised equations and the factors of K2 and K3 too, which
+        is faster for some ten coordinates; `"sqrt"` or a number of steps only the first state
+        of each segment, at the price of one more forward pass.
     - `newton`: tolerances of the Newton iteration, [`jaxspark.NewtonOptions`][].
     - `predict`: whether Newton starts from the last step's extrapolated stages.
     - `linear_solver`: for K2 and K3; by default chosen by size.

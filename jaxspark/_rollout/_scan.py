@@ -90,6 +90,7 @@ def advance_by(
     """The body of the scan: one step, or none once a step has failed."""
     linear_solver = settings.linear_solver or select_linear_solver(flat)
     tableau = method.tableau
+    keep_factors = settings.checkpoint == "none"
 
     def advance(carry: Carry, _: Any) -> tuple[Carry, None]:
         running: BoolScalar = carry.result == RESULTS.successful
@@ -97,7 +98,7 @@ def advance_by(
         t = time(carry, t0, h)
         size = jnp.where(running, h, jnp.zeros_like(h))
         y1, z1, info = flat_step(
-            flat, tableau, linear_solver, t, y, z, size, carry.guess, settings.newton
+            flat, tableau, linear_solver, t, y, z, size, carry.guess, settings.newton, keep_factors
         )
         good = info.result == RESULTS.successful
         moved = running & good

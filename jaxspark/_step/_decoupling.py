@@ -45,6 +45,10 @@ class ModifiedJacobian(eqx.Module):
         """Whether K2 and K3 are nonsingular to working precision."""
         return self.linear_solver.regular(self.factors)
 
+    def only_if(self, good: Bool[Array, ""]) -> "ModifiedJacobian":
+        """Itself, or zeros, which are finite, in place of the factors of a failed step."""
+        return jax.tree.map(lambda x: jnp.where(good, x, jnp.zeros_like(x)), self)
+
     def solve(self, rhs: Stages) -> Stages:
         """Apply the inverse; linear in `rhs`."""
         tableau, h = self.tableau, self.h

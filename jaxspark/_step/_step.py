@@ -1,5 +1,6 @@
 """One step of a SPARK method, as a pure function."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -19,11 +20,15 @@ from .._kkt import AbstractLinearSolver
 from .._results import RESULTS
 from .._system import FlatSystem
 from .._tableau import SparkTableau
-from ._decoupling import modified_jacobian
+from ._decoupling import modified_jacobian, ModifiedJacobian
 from ._newton import modified_newton, NewtonOptions, NewtonResult
 from ._predict import constant_guess
 from ._residual import stage_residual
 from ._stages import Stages
+
+
+# Changes of stage multipliers count little: rounding errors in them are large.
+EMPHASIS = (1.0, 1.0, 1e-6, 1e-6)
 
 
 class StepInfo(eqx.Module):
@@ -49,6 +54,7 @@ def flat_step(
     h: FloatScalar,
     guess: Stages,
     options: NewtonOptions,
+    keep_factors: bool = False,
 ) -> tuple[Float[Array, " ny"], Float[Array, " nz"], StepInfo]:
     """One step from `(t0, y0, z0)` to `t0 + h`.
 
@@ -62,6 +68,8 @@ def flat_step(
     - `h`: the step size, of either sign.
     - `guess`: starting values of the stages.
     - `options`: of the Newton iteration.
+    - `keep_factors`: whether derivatives use the factors of the Newton iteration. If not,
+        they factorise again, at the converged stages, and nothing but these need be kept.
 
     **Returns:** `y1`, `z1`, and a [`jaxspark.StepInfo`][].
 
@@ -74,30 +82,44 @@ def flat_step(
     guess = stop_gradient(guess)
 
     frozen = stop_gradient((system, t0, y0, z0, h))
-    newton = _solve_stages(frozen, tableau, linear_solver, guess, idle, options)
+    newton, factorised = _solve_stages(frozen, tableau, linear_solver, guess, idle, options)
     # Named too: the backward pass needs the verdict, and must not run Newton to get it.
     good = checkpoint_name(newton.result == RESULTS.successful, CHECKPOINT_NAME)
     finite = constant_guess(frozen[0], tableau, frozen[2], frozen[3])
     # A failed lane must not poison derivatives: its stages are replaced by finite ones.
     root = jax.tree.map(lambda a, b: jnp.where(good, a, b), newton.stages, finite)
 
-    def linear_solve(matvec, rhs, at):
-        jacobian = modified_jacobian(system, tableau, linear_solver, t0, h, at)
-        return preconditioned_solve(
-            matvec,
-            jacobian.solve,
-            jacobian.solve_transposed,
-            rhs,
-            (1.0, 1.0, 1e-6, 1e-6),
-        )
-
-    residual = stage_residual(system, tableau, t0, y0, z0, h)
-    stages = differentiable_root(residual, root, linear_solve)
+    kept = factorised.only_if(good) if keep_factors else None
+    residual, linear_solve = _equations(tableau, linear_solver)
+    stages = differentiable_root(residual, (system, t0, y0, z0, h, kept), root, linear_solve)
     moved = good & ~idle
     y1 = jnp.where(moved, stages.y[-1], y0)
     z1 = jnp.where(moved, stages.z[-1], z0)
     info = StepInfo(jax.lax.stop_gradient(root), newton.iterations, newton.result)
     return y1, z1, info
+
+
+def _equations(
+    tableau: SparkTableau, linear_solver: AbstractLinearSolver
+) -> tuple[Callable[..., Stages], Callable[..., Stages]]:
+    """The residual of a step and the solver for its derivative, as functions of all operands.
+
+    These are the system, `t0`, `y0`, `z0`, `h` and the factors that were kept, if any.
+    """
+
+    def residual(x, operands):
+        system, t0, y0, z0, h, _ = operands
+        return stage_residual(system, tableau, t0, y0, z0, h)(x)
+
+    def linear_solve(matvec, rhs, at, operands):
+        system, t0, _, _, h, jacobian = operands
+        if jacobian is None:
+            jacobian = modified_jacobian(system, tableau, linear_solver, t0, h, at)
+        return preconditioned_solve(
+            matvec, jacobian.solve, jacobian.solve_transposed, rhs, EMPHASIS
+        )
+
+    return residual, linear_solve
 
 
 def _solve_stages(
@@ -107,7 +129,7 @@ def _solve_stages(
     guess: Stages,
     idle: BoolScalar,
     options: NewtonOptions,
-) -> NewtonResult:
+) -> tuple[NewtonResult, ModifiedJacobian]:
     """Newton from the guess; if that fails, once more from constant starting values.
 
     After a jolt (an inconsistent start, a switching force) extrapolated stages can be so far
@@ -118,19 +140,25 @@ def _solve_stages(
     residual = stage_residual(system, tableau, t0, y0, z0, h)
     constant = constant_guess(system, tableau, y0, z0)
 
+    def factorise(stages):
+        return modified_jacobian(system, tableau, linear_solver, t0, h, stages)
+
     def attempt(carry):
-        tries, _, before = carry
+        tries, _, before, _ = carry
         start = jax.tree.map(lambda a, b: jnp.where(tries == 0, a, b), guess, constant)
-        jacobian = modified_jacobian(system, tableau, linear_solver, t0, h, start)
+        jacobian = factorise(start)
         newton = modified_newton(residual, jacobian, y0, z0, start, idle, options)
         iterations = before.iterations + newton.iterations
         return (
             tries + 1,
             newton.result == RESULTS.successful,
             NewtonResult(newton.stages, iterations, newton.result),
+            jacobian,
         )
 
     none = jnp.zeros((), jnp.int32)
     nothing = NewtonResult(guess, none, RESULTS.newton_diverged)
-    start = (none, jnp.asarray(False), nothing)
-    return jax.lax.while_loop(lambda c: ~c[1] & (c[0] < 2), attempt, start)[2]
+    empty = jax.tree.map(jnp.zeros_like, jax.eval_shape(factorise, guess))
+    start = (none, jnp.asarray(False), nothing, empty)
+    _, _, newton, jacobian = jax.lax.while_loop(lambda c: ~c[1] & (c[0] < 2), attempt, start)
+    return newton, jacobian
