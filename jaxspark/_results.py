@@ -21,8 +21,8 @@ class RESULTS(eqx.Enumeration):
         "jaxspark.constraint_rank tells which combination of constraints is at fault."
     )
     nonfinite = (
-        "A function of the system returned NaN or infinity. Check args, the initial values, "
-        "and that the state has not left the functions' domain."
+        "NaN or infinity, in the initial values or from a function of the system. Check these, "
+        "args, and that the state has not left the functions' domain."
     )
     inconsistent_initial_values = (
         "The initial values violate the constraints. jaxspark.project makes them consistent."

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from .._figures import Figure
 
 
-def _suite(what: str, target: str, file: str) -> Iterator[Figure]:
+def _suite(what: str, target: str, *files: str) -> Iterator[Figure]:
     root = pathlib.Path(__file__).parents[2]
-    command = [sys.executable, "-m", "pytest", "-q", f"tests/{file}"]
+    command = [sys.executable, "-m", "pytest", "-q", *(f"tests/{file}" for file in files)]
     run = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     lines = run.stdout.strip().splitlines() or [run.stderr.strip()]
     yield Figure(what, target, lines[-1], run.returncode == 0)

@@ -13,3 +13,4 @@ from ._residuals import (
     ConstraintResiduals as ConstraintResiduals,
     flat_residuals as flat_residuals,
 )
+from ._words import describe as describe, describe_rank as describe_rank

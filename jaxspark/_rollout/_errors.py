@@ -6,8 +6,7 @@ import jax.core
 import jax.numpy as jnp
 import numpy as np
 
-from .._consistent import ConstraintRank
-from .._consistent._project import describe, describe_rank
+from .._consistent import ConstraintRank, describe, describe_rank
 from .._implicit import stop_gradient
 from .._results import RESULTS
 from ._solution import Solution

@@ -13,7 +13,7 @@ from .._step import (
     Stages,
     StepInfo,
 )
-from .._system import AbstractConstrainedSystem, as_state, flatten
+from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from .._tableau import AbstractSparkMethod
 
 
@@ -59,7 +59,7 @@ def step(
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     t0, h = jnp.asarray(t0, dtype), jnp.asarray(h, dtype)
-    flat, y, z = flatten(system, t0, y0, z0, args)
+    flat, y, z = flatten(system, t0, y0, z0, as_args(args, dtype))
     tableau = method.tableau
     if guess is None:
         guess = constant_guess(flat, tableau, y, z)

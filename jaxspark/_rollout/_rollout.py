@@ -1,6 +1,7 @@
 """The public driver: input checked, scan run, result turned into an error on request."""
 
-from typing import Any
+from numbers import Integral
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -18,7 +19,7 @@ from .._custom_types import Args, FloatScalar, RealScalarLike, State
 from .._implicit import stop_gradient
 from .._kkt import AbstractLinearSolver
 from .._step import NewtonOptions
-from .._system import AbstractConstrainedSystem, as_state, flatten
+from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from .._tableau import AbstractSparkMethod
 from ._errors import raise_on_failure
 from ._scan import advance_by, scan_steps, Settings, start, time
@@ -43,7 +44,7 @@ def rollout(
     newton: NewtonOptions = NewtonOptions(),
     predict: bool = True,
     linear_solver: AbstractLinearSolver | None = None,
-    consistency_tol: float | None = -1.0,
+    consistency_tol: float | Literal["auto"] | None = "auto",
     throw: bool = True,
 ) -> Solution:
     r"""Integrate a constrained system with `num_steps` equal steps.
@@ -74,8 +75,8 @@ def rollout(
     - `predict`: whether Newton starts from the last step's extrapolated stages.
     - `linear_solver`: for K2 and K3; by default chosen by size.
     - `consistency_tol`: initial constraint residuals above this, times 1 plus the size of the
-        state, are refused. Default: the square root of the machine epsilon. `None` skips the
-        check.
+        state, are refused. `"auto"`: the square root of the machine epsilon. `None` skips
+        the check.
     - `throw`: whether to raise an error on failure. If `False`, look at `result`. (Under
         `jax.jit` and `jax.vmap` the error is raised at run time, by a host callback, with the
         reason alone, for a whole batch if one lane fails; `jax.export` refuses it.)
@@ -93,11 +94,11 @@ def rollout(
     _check(method, num_steps, save_every)
     check_checkpoint(checkpoint)
     t0, h = _times(t0, t1, h, num_steps, dtype)
-    args = jax.tree.map(lambda x: jnp.asarray(x, dtype) if isinstance(x, float) else x, args)
-    if consistency_tol is not None and consistency_tol < 0:
-        consistency_tol = float(jnp.finfo(dtype).eps) ** 0.5
+    args = as_args(args, dtype)
+    tolerance = float(jnp.finfo(dtype).eps) ** 0.5 if consistency_tol == "auto" else consistency_tol
+    save_every = None if save_every is None else int(save_every)
     settings = Settings(
-        num_steps, save_every, multipliers, checkpoint, predict, consistency_tol,
+        int(num_steps), save_every, multipliers, checkpoint, predict, tolerance,
         newton, linear_solver,
     )  # fmt: skip
     solution = _rollout(system, method, y0, z0, args, t0, h, settings)
@@ -114,7 +115,7 @@ def _check(method: Any, num_steps: Any, save_every: Any) -> None:
     for name, value, least in (("num_steps", num_steps, 0), ("save_every", save_every, 1)):
         if name == "save_every" and value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"{name} must be a Python integer, at least {least}; got {value!r}.")
 
 

@@ -161,14 +161,20 @@ def modified_newton(
     with jax.named_scope("jaxspark_newton"):
         x, count, size, _, _, converged, _ = jax.lax.while_loop(unfinished, body, start)
 
-    result = RESULTS.where(
-        count >= options.max_iterations,
-        RESULTS.newton_iteration_limit,
-        RESULTS.newton_diverged,
-    )
+    regular = idle | jacobian.regular()
     # Not finite at once: a function's doing. Not finite later: divergence.
     at_once = ~jnp.isfinite(size) & (count == 1)
-    result = RESULTS.where(at_once, RESULTS.nonfinite, result)
-    result = RESULTS.where(idle | jacobian.regular(), result, RESULTS.singular)
-    good = converged & (idle | jacobian.regular())
-    return NewtonResult(x, count, RESULTS.where(good, RESULTS.successful, result))
+    limit = count >= options.max_iterations
+    return NewtonResult(x, count, _verdict(converged, regular, at_once, limit))
+
+
+def _verdict(
+    converged: Bool[Array, ""],
+    regular: Bool[Array, ""],
+    nonfinite: Bool[Array, ""],
+    limit: Bool[Array, ""],
+) -> RESULTS:
+    result = RESULTS.where(limit, RESULTS.newton_iteration_limit, RESULTS.newton_diverged)
+    result = RESULTS.where(nonfinite, RESULTS.nonfinite, result)
+    result = RESULTS.where(regular, result, RESULTS.singular)
+    return RESULTS.where(converged & regular, RESULTS.successful, result)

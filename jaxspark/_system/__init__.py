@@ -1,6 +1,6 @@
 """Constrained systems: the general class, its two builders, and their flat form."""
 
-from ._check import as_state as as_state
+from ._check import as_args as as_args, as_state as as_state
 from ._constrained import (
     AbstractConstrainedSystem as AbstractConstrainedSystem,
     ConstrainedSystem as ConstrainedSystem,

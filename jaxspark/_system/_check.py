@@ -31,6 +31,11 @@ def as_state(name: str, state: State) -> State:
     return jax.tree.map(jnp.asarray, state)
 
 
+def as_args(args: Args, dtype: np.dtype) -> Args:
+    """The args with Python floats as arrays, so that a new value needs no compilation."""
+    return jax.tree.map(lambda x: jnp.asarray(x, dtype) if isinstance(x, float) else x, args)
+
+
 def _shapes(name: str, function: Function, *operands: Any) -> Any:
     """What `function` returns, by shape; an error inside it says which one it was."""
     try:
