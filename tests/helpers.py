@@ -25,6 +25,11 @@ def rod(t, q, args):
     return 0.5 * (jnp.sum(q**2, keepdims=True) - args["l"] ** 2)
 
 
+def unit_mass(t, q, args):
+    del t, q, args
+    return jnp.eye(2)
+
+
 def pendulum(force=None):
     """A mathematical pendulum in Cartesian coordinates."""
     return jaxspark.LagrangianSystem(pendulum_lagrangian, holonomic=rod, force=force)

@@ -40,6 +40,13 @@ def energy(name, problem, y, z):
     return np.sum(z * momentum) - problem.system.lagrangian(t, y, z, args)
 
 
+def rollout(problem, stages, **options):
+    """By Gauss' method, from the start of the problem."""
+    return jaxspark.rollout(
+        problem.system, jaxspark.Gauss(stages), problem.y0, problem.z0, problem.args, **options
+    )
+
+
 def largest(x):
     """The largest absolute value, zero if there is none."""
     return float(np.max(np.abs(x), initial=0.0))
@@ -98,15 +105,7 @@ def test_functions_follow_the_dtype_of_the_state(name):
 @pytest.mark.parametrize("name", CONSERVATIVE)
 def test_energy_is_conserved(name):
     problem = build(name)
-    solution = jaxspark.rollout(
-        problem.system,
-        jaxspark.Gauss(3),
-        problem.y0,
-        problem.z0,
-        problem.args,
-        h=2e-4 if name == "heavy_top" else 2e-3,
-        num_steps=5,
-    )
+    solution = rollout(problem, 3, h=2e-4 if name == "heavy_top" else 2e-3, num_steps=5)
     energies = [energy(name, problem, y, z) for y, z in zip(solution.ys, solution.zs, strict=True)]
     kinetic = 0.5 * np.sum(
         solution.z1 * problem.system.p(solution.t1, solution.y1, solution.z1, problem.args)
@@ -158,17 +157,7 @@ def test_exact_solutions(name):
     for checkpoint in load_reference(name)["checkpoints"]:
         y, psi = EXACT[name](np.asarray(checkpoint["t"]), problem.args)
         assert min(digits(y, checkpoint["y"]), digits(psi, checkpoint["psi"])) >= 12
-    solution = jaxspark.rollout(
-        problem.system,
-        jaxspark.Gauss(4),
-        problem.y0,
-        problem.z0,
-        problem.args,
-        t1=2.0,
-        num_steps=60,
-        save_every=10,
-        multipliers=True,
-    )
+    solution = rollout(problem, 4, t1=2.0, num_steps=60, save_every=10, multipliers=True)
     ys, psis = EXACT[name](np.asarray(solution.ts), problem.args)
     np.testing.assert_allclose(solution.ys, ys.T, rtol=0, atol=1e-10)
     np.testing.assert_allclose(solution.multipliers.psi, psis.T, rtol=0, atol=1e-9)
@@ -176,16 +165,7 @@ def test_exact_solutions(name):
 
 def test_mixed_stays_regular_and_consistent():
     problem = build("mixed")
-    solution = jaxspark.rollout(
-        problem.system,
-        jaxspark.Gauss(3),
-        problem.y0,
-        problem.z0,
-        problem.args,
-        t1=problem.t_end,
-        num_steps=40,
-        save_every=4,
-    )
+    solution = rollout(problem, 3, t1=problem.t_end, num_steps=40, save_every=4)
 
     @jax.jit
     @jax.vmap

@@ -19,7 +19,9 @@ def _suite(what: str, target: str, *files: str) -> Iterator[Figure]:
 def bad_input(tiny: bool) -> Iterator[Figure]:
     """Bad input gives the promised error or result code: a test for each kind."""
     del tiny
-    yield from _suite("bad input, one test each", "all pass", "test_bad_input.py")
+    files = ("bad_start", "bad_times", "failing_steps", "misuse", "failing_lanes")
+    names = (f"test_{name}.py" for name in files)
+    yield from _suite("bad input, one test each", "all pass", *names)
 
 
 def original_form(tiny: bool) -> Iterator[Figure]:

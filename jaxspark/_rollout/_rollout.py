@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.core
 import jax.numpy as jnp
+import numpy as np
 
 from .._consistent import (
     constraint_rank,
@@ -37,8 +38,8 @@ def rollout(
     t0: RealScalarLike = 0.0,
     t1: RealScalarLike | None = None,
     h: RealScalarLike | None = None,
-    num_steps: int,
-    save_every: int | None = 1,
+    num_steps: int | np.integer,
+    save_every: int | np.integer | None = 1,
     multipliers: bool = False,
     checkpoint: Checkpoint = "stages",
     newton: NewtonOptions = NewtonOptions(),
