@@ -14,9 +14,12 @@ def test_zero_step_size_known(times):
         jaxspark.rollout(SYSTEM, METHOD, *START, ARGS, num_steps=3, **times)
 
 
-@pytest.mark.parametrize("times", [{"h": np.nan}, {"t1": np.inf}, {"t0": np.nan, "t1": 1.0}])
-def test_step_size_not_finite(times):
-    with pytest.raises(ValueError, match="finite"):
+@pytest.mark.parametrize(
+    "times, name",
+    [({"h": np.nan}, "step size h"), ({"t1": np.inf}, "t1"), ({"t0": np.nan, "t1": 1.0}, "t0")],
+)
+def test_times_not_finite(times, name):
+    with pytest.raises(ValueError, match=f"{name} must be finite"):
         jaxspark.rollout(SYSTEM, METHOD, *START, ARGS, num_steps=3, **times)
 
 

@@ -141,6 +141,12 @@ def test_holding_broadcasts_and_follows_the_structure():
         jaxspark.project(system, 0.0, {"x": 1.1 * y[0], "y": y[1]}, v, hold_y=True)
 
 
+@pytest.mark.parametrize("hold_y", [np.array([0]), [True], {"x": True}, np.array([1, 0])], ids=str)
+def test_a_hold_that_does_not_fit(hold_y):
+    with pytest.raises(ValueError, match="hold_y must hold booleans"):
+        jaxspark.project(pendulum(), 0.0, *pendulum_start(), PENDULUM_ARGS, hold_y=hold_y)
+
+
 def test_derivatives_of_the_projection(by_mass):
     """Forward, reverse, and central differences, with respect to everything."""
 

@@ -7,7 +7,7 @@ import pytest
 
 from failing import simulate, START, STEPS
 from helpers import arrays, largest_difference, pendulum_start, result_is
-from jaxspark import RESULTS
+from jaxspark import Gauss, MechanicalSystem, RESULTS, rollout
 
 
 def test_empty_batch():
@@ -77,3 +77,33 @@ def test_a_masked_loss_has_the_gradient_of_the_good_lanes(lanes):
     # 3 a + 2 b and 4 a + b give the two, a and b.
     a, b = np.linalg.solve([[3, 2], [4, 1]], [counted, one_more])
     assert np.isfinite(masked) and abs(masked - (a + b)) <= 1e-12 * abs(masked)
+
+
+@pytest.mark.parametrize("checkpoint", ["stages", "none"])
+def test_functions_undefined_where_failed_lanes_would_go(checkpoint):
+    """The force has no real value after 0.45; an inconsistent lane and one that gets there."""
+    system = MechanicalSystem(
+        mass=lambda t, q, a: jnp.eye(2),
+        force=lambda t, q, v, a: -a * q * jnp.sqrt(0.45 - t),
+        holonomic=lambda t, q, a: jnp.sum(q**2) - 1,
+    )
+
+    def loss(a, radii, ends):
+        def lane(radius, end):
+            y, z = radius * jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])
+            solution = rollout(
+                system, Gauss(2), y, z, a, t1=end, num_steps=4, throw=False,
+                checkpoint=checkpoint,
+            )  # fmt: skip
+            good = solution.result == RESULTS.successful
+            return jnp.where(good, solution.y1[1], 0.0), good
+
+        heights, good = jax.vmap(lane)(radii, ends)
+        return jnp.sum(heights), good
+
+    gradient = jax.jit(jax.grad(loss, has_aux=True))
+    alone, good = gradient(2.0, jnp.array([1.0, 1.0, 1.0]), jnp.array([0.4, 0.4, 0.4]))
+    assert np.all(good)
+    masked, good = gradient(2.0, jnp.array([1.0, 1.1, 1.0]), jnp.array([0.4, 0.4, 0.6]))
+    assert np.array_equal(good, [True, False, False])
+    assert abs(masked - alone / 3) <= 1e-14 * abs(alone)

@@ -27,6 +27,8 @@ def test_wrong_method():
         ("save_every", 0), ("save_every", -2), ("save_every", 1.0), ("save_every", True),
         ("checkpoint", "all"), ("checkpoint", 0), ("checkpoint", -1), ("checkpoint", True),
         ("checkpoint", 2.5), ("checkpoint", None),
+        ("consistency_tol", -1.0), ("consistency_tol", np.nan), ("consistency_tol", "none"),
+        ("newton", {"rtol": 1e-9}),
     ],
 )  # fmt: skip
 def test_wrong_options(option, value):
@@ -37,8 +39,9 @@ def test_wrong_options(option, value):
 
 def test_numpy_integers_are_integers():
     solution = jaxspark.rollout(
-        SYSTEM, METHOD, *START, ARGS, h=0.1, num_steps=np.int64(2), save_every=np.int32(2)
-    )
+        SYSTEM, METHOD, *START, ARGS, h=0.1, num_steps=np.int64(2), save_every=np.int32(2),
+        checkpoint=np.int64(1),
+    )  # fmt: skip
     assert solution.ts.shape == (2,)
 
 

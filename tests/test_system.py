@@ -232,3 +232,26 @@ def test_arrays_inside_the_system_are_differentiated(gradient_through_args):
     gradient = eqx.filter_jit(eqx.filter_grad(lambda system: distance(system, None)))(system)
     got = (gradient.force.drag, gradient.force.gravity)
     assert largest_difference(got, expected) <= 1e-13
+
+
+def test_functions_are_traced_once():
+    """A second call with new values, in a loop of the user's own, compiles nothing."""
+    calls = []
+
+    def force(t, q, v, a):
+        calls.append(None)
+        return -a * q
+
+    system = jaxspark.MechanicalSystem(mass=unit_mass, force=force)
+    q, v = jnp.ones(2), jnp.zeros(2)
+    for run in (
+        lambda a: jaxspark.step(system, jaxspark.Gauss(1), 0.0, q, v, 0.1, None, a),
+        lambda a: jaxspark.multipliers(system, 0.0, q, v, a),
+        lambda a: jaxspark.project(system, 0.0, q, v, a),
+        lambda a: jaxspark.rollout(system, jaxspark.Gauss(1), q, v, a, h=0.1, num_steps=2),
+    ):
+        run(2.0)
+        before = len(calls)
+        assert before > 0
+        run(3.0)
+        assert len(calls) == before

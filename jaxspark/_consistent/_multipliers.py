@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from .._custom_types import Args, FloatScalar, RealScalarLike, State
 from .._implicit import newton_root
 from .._kkt import inverse
-from .._system import AbstractConstrainedSystem, as_state, FlatSystem, flatten
+from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 
 
 class Multipliers(eqx.Module):
@@ -82,7 +82,14 @@ def multipliers(
     constrained systems in mechanics*, equation (2), for solvability.
     """
     y, z = as_state("y", y), as_state("z", z)
-    t = jnp.asarray(t, jnp.result_type(*jax.tree.leaves(y)))
+    dtype = jnp.result_type(*jax.tree.leaves(y))
+    return _multipliers(system, jnp.asarray(t, dtype), y, z, as_args(args, dtype))
+
+
+@eqx.filter_jit
+def _multipliers(
+    system: AbstractConstrainedSystem, t: FloatScalar, y: State, z: State, args: Args
+) -> Multipliers:
     flat, flat_y, flat_z = flatten(system, t, y, z, args)
     zdot, lam, psi, converged = flat_multipliers(flat, t, flat_y, flat_z)
     return Multipliers(

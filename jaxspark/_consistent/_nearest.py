@@ -25,25 +25,33 @@ class Freedom(NamedTuple):
     size: int
 
 
-def euclidean(size: int, dtype: np.dtype) -> Freedom:
-    """Every direction, with unit weights."""
-    identity = jnp.eye(size, dtype=dtype)
-    return Freedom(lambda _: identity, lambda _: identity, size)
+def marked(name: str, state: State, hold: Any) -> tuple[bool, ...]:
+    """For each entry of the state whether `hold`, a prefix of it, marks it.
+
+    **Raises:** `ValueError` that names the argument if `hold` does not fit the state.
+    """
+
+    def mark(mask: Any, below: Any) -> list[np.ndarray]:
+        mask = np.asarray(mask)
+        shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(below)]
+        if mask.dtype != bool or any(mask.shape not in ((), shape) for shape in shapes):
+            raise ValueError(
+                f"{name} must hold booleans, alone or one for each entry of the state; "
+                f"got {mask!r}."
+            )
+        return [np.broadcast_to(mask, shape) for shape in shapes]
+
+    is_leaf = jax.tree.structure(state) == jax.tree.structure(0)
+    masks = mark(hold, state) if is_leaf else jax.tree.map(mark, hold, state)
+    return tuple(bool(x) for mask in jax.tree.leaves(masks) for x in np.ravel(mask))
 
 
-def held(state: State, hold: Any, size: int, dtype: np.dtype) -> Freedom:
-    """The coordinates that `hold`, a prefix of `state`, does not mark, with unit weights."""
-    masks = jax.tree.map(
-        lambda mask, below: [
-            np.broadcast_to(np.asarray(mask, bool), jnp.shape(leaf))
-            for leaf in jax.tree.leaves(below)
-        ],
-        hold, state,
-    )  # fmt: skip
-    marked = np.concatenate([np.ravel(mask) for mask in jax.tree.leaves(masks)])
-    columns = jnp.asarray(np.eye(size)[:, ~marked], dtype)
-    identity = jnp.eye(columns.shape[1], dtype=dtype)
-    return Freedom(lambda _: columns, lambda _: identity, columns.shape[1])
+def unit_weights(size: int, held: tuple[bool, ...] | None, dtype: np.dtype) -> Freedom:
+    """Every direction but those of coordinates that are held, with unit weights."""
+    columns = np.eye(size) if held is None else np.eye(size)[:, ~np.asarray(held, bool)]
+    free = columns.shape[1]
+    directions, identity = jnp.asarray(columns, dtype), jnp.eye(free, dtype=dtype)
+    return Freedom(lambda _: directions, lambda _: identity, free)
 
 
 def nearest(

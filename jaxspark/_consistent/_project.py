@@ -10,8 +10,8 @@ from jaxtyping import Array
 
 from .._custom_types import Args, FloatScalar, RealScalarLike, State
 from .._results import RESULTS
-from .._system import AbstractConstrainedSystem, as_state, FlatSystem, flatten
-from ._nearest import euclidean, Freedom, held, nearest
+from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
+from ._nearest import Freedom, marked, nearest, unit_weights
 from ._residuals import (
     constraint_rank,
     ConstraintRank,
@@ -72,7 +72,8 @@ def project(
 
     **Returns:** a [`jaxspark.Projection`][].
 
-    **Raises:** `RuntimeError` with the violated constraint, if `throw` and it fails.
+    **Raises:** `RuntimeError` with the violated constraint, if `throw` and it fails;
+    `ValueError` for input that can never be right.
 
     Source: E. Hairer, Ch. Lubich & G. Wanner, *Geometric Numerical Integration*, IV.4
     (4.2), in the metric of VII.1.
@@ -82,14 +83,30 @@ def project(
     y, z = as_state("y", y), as_state("z", z)
     dtype = jnp.result_type(*jax.tree.leaves(y))
     t = jnp.asarray(t, dtype)
+    hold_y = None if hold_y is None else marked("hold_y", y, hold_y)
+    hold_z = None if hold_z is None else marked("hold_z", z, hold_z)
+    projection = _project(system, t, y, z, as_args(args, dtype), metric, hold_y, hold_z)
+    return _raise(projection) if throw else projection
+
+
+@eqx.filter_jit
+def _project(
+    system: AbstractConstrainedSystem,
+    t: FloatScalar,
+    y: State,
+    z: State,
+    args: Args,
+    metric: str,
+    hold_y: tuple[bool, ...] | None,
+    hold_z: tuple[bool, ...] | None,
+) -> Projection:
     flat, y0, z0 = flatten(system, t, y, z, args)
-    in_y, in_z = euclidean(flat.ny, dtype), euclidean(flat.nz, dtype)
-    if metric == "mass":
-        in_y, in_z = Freedom(_v_z, _p_z, flat.nz), Freedom(in_z.directions, _p_z, flat.nz)
-    if hold_y is not None:
-        in_y = held(y, hold_y, flat.ny, dtype)
-    if hold_z is not None:
-        in_z = held(z, hold_z, flat.nz, dtype)
+    in_y = unit_weights(flat.ny, hold_y, y0.dtype)
+    in_z = unit_weights(flat.nz, hold_z, y0.dtype)
+    if metric == "mass" and hold_y is None:
+        in_y = Freedom(_v_z, _p_z, flat.nz)
+    if metric == "mass" and hold_z is None:
+        in_z = Freedom(in_z.directions, _p_z, flat.nz)
 
     y1, good_y = nearest(
         lambda y, p: p[0].holonomic(p[1], y), (flat, t, y0, z0), lambda p: p[2], in_y, flat.nlam
@@ -107,8 +124,7 @@ def project(
     z_out = flat.unravel_z(jnp.where(good, z1, z0))
     result = RESULTS.where(good, RESULTS.successful, RESULTS.projection_failed)
     rank = constraint_rank(system, t, y_out, z_out, args)
-    projection = Projection(y_out, z_out, result, residuals, rank)
-    return _raise(projection) if throw else projection
+    return Projection(y_out, z_out, result, residuals, rank)
 
 
 def _p_z(parameters: tuple[FlatSystem, FloatScalar, Array, Array]) -> Array:

@@ -16,6 +16,7 @@ MAX_SWEEPS = 20
 def conjugate_gradients(
     matvec: Linear,
     inverse: Linear,
+    inverse_transposed: Linear,
     rhs: Vector,
     weight: Vector,
 ) -> tuple[Vector, Bool[Array, ""]]:
@@ -29,7 +30,7 @@ def conjugate_gradients(
     **Arguments:**
 
     - `matvec`: `A`.
-    - `inverse`: `B`, regular.
+    - `inverse`, `inverse_transposed`: `B` and its transpose, both regular.
     - `rhs`: `b`.
     - `weight`: reciprocals of the sizes of the unknowns, so that they count alike.
 
@@ -43,9 +44,7 @@ def conjugate_gradients(
     iterations_in_sweep = 10 * rhs.size
 
     def backward(r: Vector) -> Vector:
-        # Not by the transposed factors of the solver: to have both costs another factorisation.
-        (v,) = jax.linear_transpose(inverse, r)(weight * r)
-        (w,) = jax.linear_transpose(matvec, r)(v)
+        (w,) = jax.linear_transpose(matvec, r)(inverse_transposed(weight * r))
         return w / weight
 
     def body(carry):

@@ -57,10 +57,10 @@ def preconditioned_solve(
 
     def solve(matvec, rhs):
         weights = _weights(sizes, np.asarray(emphasis))
-        return _solve(matvec, apply, rhs, weights, alike)
+        return _solve(matvec, apply, apply_transposed, rhs, weights, alike)
 
     def transpose_solve(vecmat, rhs):
-        return _solve(vecmat, apply_transposed, rhs, alike, alike)
+        return _solve(vecmat, apply_transposed, apply, rhs, alike, alike)
 
     return unravel(jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve))
 
@@ -83,6 +83,7 @@ def _weights(sizes: Sequence[int], emphasis: np.ndarray) -> Weights:
 def _solve(
     matvec: Linear,
     inverse: Linear,
+    inverse_transposed: Linear,
     rhs: Vector,
     weights: Weights,
     alike: Weights,
@@ -97,7 +98,7 @@ def _solve(
     def body(carry):
         done, x, rhs = carry
         weight = alike(inverse(rhs))
-        slow, found = conjugate_gradients(matvec, inverse, rhs, weight)
+        slow, found = conjugate_gradients(matvec, inverse, inverse_transposed, rhs, weight)
         return jnp.asarray(True), jnp.where(done, x, jnp.where(found, slow, jnp.nan)), slow
 
     # The loop overwrites rhs: what it changes, the compiler cannot hoist out of it.

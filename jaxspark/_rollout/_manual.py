@@ -1,5 +1,6 @@
 """One step for those who write their own loop."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -59,7 +60,14 @@ def step(
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     t0, h = jnp.asarray(t0, dtype), jnp.asarray(h, dtype)
-    flat, y, z = flatten(system, t0, y0, z0, as_args(args, dtype))
+    return _step(
+        system, method, t0, y0, z0, h, guess, as_args(args, dtype), ratio, newton, linear_solver
+    )
+
+
+@eqx.filter_jit
+def _step(system, method, t0, y0, z0, h, guess, args, ratio, newton, linear_solver):
+    flat, y, z = flatten(system, t0, y0, z0, args)
     tableau = method.tableau
     if guess is None:
         guess = constant_guess(flat, tableau, y, z)

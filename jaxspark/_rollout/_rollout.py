@@ -24,7 +24,7 @@ from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from .._tableau import AbstractSparkMethod
 from ._errors import raise_on_failure
 from ._scan import advance_by, scan_steps, Settings, start, time
-from ._segments import check_checkpoint, Checkpoint, keep_stages
+from ._segments import checked, Checkpoint, keep_stages
 from ._solution import Solution
 
 
@@ -92,11 +92,11 @@ def rollout(
     """
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
-    _check(method, num_steps, save_every)
-    check_checkpoint(checkpoint)
+    _check(method, num_steps, save_every, newton)
+    checkpoint = checked(checkpoint)
     t0, h = _times(t0, t1, h, num_steps, dtype)
     args = as_args(args, dtype)
-    tolerance = float(jnp.finfo(dtype).eps) ** 0.5 if consistency_tol == "auto" else consistency_tol
+    tolerance = _tolerance(consistency_tol, dtype)
     save_every = None if save_every is None else int(save_every)
     settings = Settings(
         int(num_steps), save_every, multipliers, checkpoint, predict, tolerance,
@@ -110,7 +110,9 @@ def rollout(
     )
 
 
-def _check(method: Any, num_steps: Any, save_every: Any) -> None:
+def _check(method: Any, num_steps: Any, save_every: Any, newton: Any) -> None:
+    if not isinstance(newton, NewtonOptions):
+        raise TypeError(f"newton must be jaxspark.NewtonOptions(...); got {newton!r}.")
     if not isinstance(method, AbstractSparkMethod):
         raise TypeError(f"method must be a SPARK method such as Gauss(2); got {method!r}.")
     for name, value, least in (("num_steps", num_steps, 0), ("save_every", save_every, 1)):
@@ -120,10 +122,27 @@ def _check(method: Any, num_steps: Any, save_every: Any) -> None:
             raise ValueError(f"{name} must be a Python integer, at least {least}; got {value!r}.")
 
 
+def _tolerance(consistency_tol: Any, dtype: Any) -> float | None:
+    """The consistency tolerance with its default filled in."""
+    if consistency_tol is None:
+        return None
+    if isinstance(consistency_tol, str) and consistency_tol == "auto":
+        return float(jnp.finfo(dtype).eps) ** 0.5
+    if isinstance(consistency_tol, (float, int, np.floating)):
+        if not isinstance(consistency_tol, bool) and consistency_tol >= 0:
+            return float(consistency_tol)
+    raise ValueError(
+        f'consistency_tol must be a number >= 0, "auto" or None; got {consistency_tol!r}.'
+    )
+
+
 def _times(t0, t1, h, num_steps, dtype) -> tuple[FloatScalar, FloatScalar]:
     """`t0` and the step size as arrays of the state's dtype."""
     if (t1 is None) == (h is None):
         raise ValueError("Give either the final time t1 or the step size h.")
+    _check_finite("time t0", t0)
+    _check_finite("time t1", t1)
+    _check_finite("step size h", h)
     t0 = jnp.asarray(t0, dtype)
     if h is None:
         h = (jnp.asarray(t1, dtype) - t0) / max(num_steps, 1)
@@ -136,9 +155,14 @@ def _times(t0, t1, h, num_steps, dtype) -> tuple[FloatScalar, FloatScalar]:
             "The step size h is zero, or t1 equals t0: time cannot advance. To get the "
             "initial state back, use num_steps=0."
         )
-    if known and not bool(jnp.isfinite(h)):
-        raise ValueError(f"The step size h must be finite; got {h}.")
     return t0, h
+
+
+def _check_finite(name: str, value: Any) -> None:
+    if value is None or isinstance(value, jax.core.Tracer):
+        return
+    if not np.all(np.isfinite(np.asarray(value))):
+        raise ValueError(f"The {name} must be finite; got {value}.")
 
 
 @eqx.filter_jit

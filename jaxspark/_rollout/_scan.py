@@ -147,7 +147,8 @@ def scan_steps(advance, carry: Carry, t0, h, settings: Settings):
         carry = run(carry, count) if count else carry
         return carry, jax.tree.map(lambda x: x[None], save(carry))
     full, rest = divmod(count, every)
-    rows_in_segment = None if segment is None else max(1, segment // every)
+    # Rows longer than a segment have segments inside.
+    rows_in_segment = None if segment is None or segment < every else segment // every
     carry, rows = segmented_scan(row(every), carry, jnp.arange(full), rows_in_segment)
     if rest:
         carry, last = row(rest)(carry, None)

@@ -5,20 +5,23 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import jax
+import numpy as np
 
 from .._implicit import CHECKPOINT_NAME
 
 
 SMALL_BYTES, LONGEST_RUN = 512, 8
 
-Checkpoint: TypeAlias = Literal["none", "stages", "sqrt"] | int
+Checkpoint: TypeAlias = Literal["none", "stages", "sqrt"] | int | np.integer
 
 
-def check_checkpoint(checkpoint: Any) -> None:
-    """Raise `ValueError` unless it is a legal choice."""
-    number = isinstance(checkpoint, int) and not isinstance(checkpoint, bool)
-    if checkpoint in ("none", "stages", "sqrt") or (number and checkpoint > 0):
-        return
+def checked(checkpoint: Any) -> Checkpoint:
+    """The choice as a string or a Python integer; `ValueError` unless it is a legal one."""
+    if isinstance(checkpoint, str) and checkpoint in ("none", "stages", "sqrt"):
+        return checkpoint
+    if isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool):
+        if checkpoint > 0:
+            return int(checkpoint)
     raise ValueError(
         'checkpoint must be "none", "stages", "sqrt" or a positive number of steps in a '
         f"segment; got {checkpoint!r}."
@@ -29,7 +32,7 @@ def segment_length(checkpoint: Checkpoint, num_steps: int) -> int | None:
     """The number of steps in a segment, or `None` for no segments."""
     if checkpoint == "sqrt":
         return max(1, math.isqrt(num_steps))
-    return checkpoint if isinstance(checkpoint, int) else None
+    return None if isinstance(checkpoint, str) else int(checkpoint)
 
 
 def keep_stages(function: Callable[..., Any], checkpoint: Checkpoint) -> Callable[..., Any]:
@@ -62,7 +65,7 @@ def segmented_scan(
     if whole * length == size:
         return carry, ys
     rest = jax.tree.map(lambda x: x[whole * length :], xs)
-    carry, tail = jax.lax.scan(body, carry, rest)
+    carry, tail = jax.checkpoint(segment)(carry, rest)
     joined = jax.tree.map(lambda a, b: jax.numpy.concatenate([a, b]), ys, tail)
     return carry, joined
 
@@ -75,11 +78,11 @@ def _scan_in_short_runs(
     XLA on a CPU runs the kernels of a loop one after the other, without the book-keeping of
     its thread pool, if no array in the loop is larger than 512 bytes: for small systems that
     takes a third off a gradient. What the backward pass needs of all steps is larger; what it
-    needs of a few steps, each about the size of the carry, is not.
+    needs of a few steps, each at most twice as large as the carry, is not.
     """
     size = jax.tree.leaves(xs)[0].shape[0]
     largest = max(leaf.nbytes for leaf in jax.tree.leaves(carry))
-    longest = min(LONGEST_RUN, SMALL_BYTES // max(largest, 1))
+    longest = min(LONGEST_RUN, SMALL_BYTES // max(2 * largest, 1))
     run = max((d for d in range(1, longest + 1) if size % d == 0), default=1)
     if run == 1:
         return jax.lax.scan(body, carry, xs)

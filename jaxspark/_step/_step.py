@@ -1,7 +1,7 @@
 """One step of a SPARK method, as a pure function."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -26,6 +26,8 @@ from ._predict import constant_guess
 from ._residual import stage_residual
 from ._stages import Stages
 
+
+T = TypeVar("T")
 
 # Changes of stage multipliers count little: rounding errors in them are large.
 EMPHASIS = (1.0, 1.0, 1e-6, 1e-6)
@@ -86,17 +88,30 @@ def flat_step(
     # Named too: the backward pass needs the verdict, and must not run Newton to get it.
     good = checkpoint_name(newton.result == RESULTS.successful, CHECKPOINT_NAME)
     finite = constant_guess(frozen[0], tableau, frozen[2], frozen[3])
-    # A failed lane must not poison derivatives: its stages are replaced by finite ones.
+    # The stages of a failed step need not be finite.
     root = jax.tree.map(lambda a, b: jnp.where(good, a, b), newton.stages, finite)
 
     kept = factorised.only_if(good) if keep_factors else None
-    residual, linear_solve = _equations(tableau, linear_solver)
-    stages = differentiable_root(residual, (system, t0, y0, z0, h, kept), root, linear_solve)
     moved = good & ~idle
+    operands = _differentiated_if(moved, (system, t0, y0, z0, h))
+    residual, linear_solve = _equations(tableau, linear_solver)
+    stages = differentiable_root(residual, (*operands, kept), root, linear_solve)
     y1 = jnp.where(moved, stages.y[-1], y0)
     z1 = jnp.where(moved, stages.z[-1], z0)
     info = StepInfo(jax.lax.stop_gradient(root), newton.iterations, newton.result)
     return y1, z1, info
+
+
+def _differentiated_if(moved: BoolScalar, operands: T) -> T:
+    """The operands, through which no derivative flows unless the step was made.
+
+    Where none was, the functions may have been evaluated outside their domain: zero
+    cotangents times derivatives that are not finite would be NaN for all lanes that share
+    the operands.
+    """
+    arrays, rest = eqx.partition(operands, eqx.is_inexact_array)
+    arrays = jax.tree.map(lambda x: jnp.where(moved, x, jax.lax.stop_gradient(x)), arrays)
+    return eqx.combine(arrays, rest)
 
 
 def _equations(

@@ -122,6 +122,8 @@ def flatten(
     **Raises:** `TypeError` or `ValueError`, naming the function, if one of them returns a
     wrong structure, shape or dtype.
     """
+    if not isinstance(system, AbstractConstrainedSystem):
+        raise TypeError(f"system must be a jaxspark system; got {system!r}.")
     flat_y, unravel_y = jax.flatten_util.ravel_pytree(y)
     flat_z, unravel_z = jax.flatten_util.ravel_pytree(z)
     dtype = flat_y.dtype
