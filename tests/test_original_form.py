@@ -210,14 +210,15 @@ CASES += [("none", Gauss(3)), ("defaults", RadauIIA(2))]
 
 
 @pytest.mark.parametrize("name, method", CASES, ids=[f"{name}-{method}" for name, method in CASES])
-def test_step(name, method):
+def test_step(name, method, record_property):
     case = problem(name)
     y1, z1 = library_step(case.system, method, case.y0, case.z0)
     expected_y1, expected_z1 = solve_original_form(case, method.tableau)
     # The step is a step: it moves.
     assert np.max(np.abs(expected_y1 - case.y0)) > 1e-2
-    assert largest_difference(y1, expected_y1) <= 1e-13
-    assert largest_difference(z1, expected_z1) <= 1e-13
+    difference = max(largest_difference(y1, expected_y1), largest_difference(z1, expected_z1))
+    record_property("difference", float(difference))  # the benchmark reports the largest
+    assert difference <= 1e-13
 
 
 def test_step_of_pytrees():
