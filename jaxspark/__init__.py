@@ -41,6 +41,7 @@ from ._system import (
 from ._tableau import (
     AbstractSparkMethod as AbstractSparkMethod,
     Gauss as Gauss,
+    Lobatto as Lobatto,
     RadauIIA as RadauIIA,
     SparkTableau as SparkTableau,
 )

@@ -20,7 +20,7 @@ def bob():
     It is undefined after `t_bad`; `stiff` makes the equations as hard as one likes.
     """
 
-    def f(t, y, z, psi, args):
+    def f(t, y, z, args):
         weight = jnp.stack([jnp.zeros_like(t), -args["g"] + 0 * t])
         hard = jnp.sin(args["stiff"] * jnp.sum(z * jnp.asarray([1.0, 2.0])))
         undefined = jnp.where(t > args["t_bad"], jnp.nan, 0.0)

@@ -84,8 +84,7 @@ def knife_edge_reaction(y, z, args=KNIFE_EDGE_ARGS):
 def oscillator():
     """Without any constraint: two coupled, driven, damped oscillators."""
 
-    def f(t, y, z, psi, args):
-        del psi
+    def f(t, y, z, args):
         return -args["k"] * y - 0.3 * y[::-1] ** 3 - 0.1 * z + jnp.cos(t)
 
     return jaxspark.ConstrainedSystem(f)

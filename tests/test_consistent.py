@@ -177,7 +177,7 @@ def test_derivatives_of_the_projection(by_mass):
 
 def impossible():
     """`x^2 + 1 = 0`."""
-    return ConstrainedSystem(lambda t, y, z, psi, args: -y, g=lambda t, y, args: y[:1] ** 2 + 1)
+    return ConstrainedSystem(lambda t, y, z, args: -y, g=lambda t, y, args: y[:1] ** 2 + 1)
 
 
 def test_impossible_position():
@@ -194,7 +194,7 @@ def test_impossible_position():
 
 def test_impossible_velocity():
     system = ConstrainedSystem(
-        lambda t, y, z, psi, args: -y, k=lambda t, y, z, args: z[1:] ** 2 + 0.5
+        lambda t, y, z, args: -y, k=lambda t, y, z, args: z[1:] ** 2 + 0.5
     )
     y, z = np.array([0.3, 0.2]), np.array([0.1, -0.4])
     with pytest.raises(RuntimeError, match="nonholonomic constraint k number 0"):
@@ -235,7 +235,7 @@ def test_scaled_velocities_and_time():
     """`y' = D z`: the same body in other units, projected in the same mass metric."""
     D = np.diag([2.0, 0.5, 10.0])
     scaled = ConstrainedSystem(
-        lambda t, y, z, psi, args: -y,
+        lambda t, y, z, args: -y,
         v=lambda t, y, z, args: jnp.asarray(D) @ z,
         p=lambda t, y, z, args: jnp.asarray(D @ MASS @ D) @ z,
         g=ellipsoid,

@@ -30,7 +30,7 @@ def test_rank_and_null_direction():
 
     def system(k):
         return ConstrainedSystem(
-            lambda t, y, z, psi, args: -y,
+            lambda t, y, z, args: -y,
             g=lambda t, y, args: jnp.asarray(rows) @ y,
             k=lambda t, y, z, args: (jnp.asarray(k) * z).sum(keepdims=True),
         )
@@ -51,7 +51,7 @@ def test_rank_and_null_direction():
 def test_scaling_is_not_deficiency():
     """Constraints in units that differ by 1e12 are as independent as others."""
     system = ConstrainedSystem(
-        lambda t, y, z, psi, args: -y,
+        lambda t, y, z, args: -y,
         g=lambda t, y, args: jnp.stack([1e-6 * (y[0] + y[1]), 1e6 * (y[0] - y[1])]),
     )
     rank = jaxspark.constraint_rank(system, 0.0, np.zeros(2), np.zeros(2))
@@ -93,8 +93,9 @@ def test_reaction_of_a_knife_edge():
 def test_multipliers_nonlinear_in_the_force():
     """A force `- psi - psi^3`: one Newton step is not enough."""
     system = ConstrainedSystem(
-        lambda t, y, z, psi, args: jnp.concatenate([3 - psi - psi**3, -y[1:]]),
+        lambda t, y, z, args: jnp.concatenate([3 + 0 * y[:1], -y[1:]]),
         k=lambda t, y, z, args: z[:1],
+        reaction=lambda t, y, z, psi, args: jnp.concatenate([-psi - psi**3, 0 * psi]),
     )
     y, z = arrays([0.0, 1.0], [0.0, 0.0])
     reported = jaxspark.multipliers(system, 0.0, y, z)
@@ -115,7 +116,7 @@ def test_derivative_of_the_multipliers():
 def test_undetermined_multipliers():
     """Redundant constraints share their force arbitrarily: no number may be invented."""
     system = ConstrainedSystem(
-        lambda t, y, z, psi, args: jnp.asarray([1.0, -9.81]),
+        lambda t, y, z, args: jnp.asarray([1.0, -9.81]),
         g=lambda t, y, args: jnp.stack([y[1], 2 * y[1]]),
     )
     reported = jaxspark.multipliers(system, 0.0, np.zeros(2), np.array([1.0, 0.0]))

@@ -16,22 +16,27 @@ import pytest
 
 import jaxspark
 from helpers import largest_difference
-from jaxspark import Gauss, RadauIIA, RESULTS
+from jaxspark import Gauss, Lobatto, RadauIIA, RESULTS
 
 
 T0, H = 0.3, 0.11
-METHODS = [Gauss(1), Gauss(2), Gauss(3), Gauss(4), RadauIIA(1), RadauIIA(2), RadauIIA(3)]
+METHODS = [
+    Gauss(1), Gauss(2), Gauss(3), Gauss(4), RadauIIA(1), RadauIIA(2), RadauIIA(3),
+    Lobatto(2), Lobatto(4), Lobatto(3, psi="C"), Lobatto(2, psi="C*"), Lobatto(3, psi="D"),
+    Lobatto(3, y="C", f="C*", psi="C"), Lobatto(2, y="D", f="D", psi="D"),
+]  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
 class Random:
-    """Six random functions, `d/dt g` by hand, a consistent start, and the sizes."""
+    """Seven random functions, `d/dt g` by hand, a consistent start, and the sizes."""
 
     system: jaxspark.ConstrainedSystem
     v: Callable
     p: Callable
     f: Callable
     r: Callable
+    reaction: Callable
     g: Callable
     gdot: Callable
     k: Callable
@@ -78,9 +83,11 @@ def random_system(seed, ny, nz, nlam, npsi, *, plain=False):
     def p(t, y, z, args=None):
         return z if plain else M @ z + 0.2 * p_waves(t, y, z)
 
-    def f(t, y, z, psi, args=None):
-        ideal = 2 * f_waves(t, y, z) - K.T @ psi
-        return ideal + 0.1 * r_waves(t, y) * (F @ module(y).tanh(psi))
+    def f(t, y, z, args=None):
+        return 2 * f_waves(t, y, z)
+
+    def reaction(t, y, z, psi, args=None):
+        return 0.1 * r_waves(t, y) * (F @ module(y).tanh(psi)) - K.T @ psi
 
     def g(t, y, args=None):
         return G @ y + 0.3 * g_waves(t, y)
@@ -105,6 +112,7 @@ def random_system(seed, ny, nz, nlam, npsi, *, plain=False):
         g=g if nlam else None,
         r=r if nlam and not plain else None,
         k=k if npsi else None,
+        reaction=reaction if npsi else None,
     )
     y0, z0 = normal(ny), normal(nz)
     if nlam + npsi:
@@ -114,7 +122,7 @@ def random_system(seed, ny, nz, nlam, npsi, *, plain=False):
         start = project(y0, z0)
         assert bool(start.result == RESULTS.successful)
         y0, z0 = np.asarray(start.y), np.asarray(start.z)
-    return Random(system, v, p, f, r, g, gdot, k, y0, z0, nlam, npsi)
+    return Random(system, v, p, f, r, reaction, g, gdot, k, y0, z0, nlam, npsi)
 
 
 PROBLEMS = {
@@ -134,10 +142,11 @@ def problem(name):
 
 
 def original_form(case, m):
-    """The residual of SPARK.md, section 3, and how to read its unknowns."""
+    """The residual of the original form, and how to read its unknowns."""
     s, y0, z0 = m.stages, case.y0, case.z0
+    nodes = m.c_tilde.size
     T, Tt, t1 = T0 + m.c * H, T0 + m.c_tilde * H, T0 + H
-    shapes = [(s + 1, y0.size), (s + 1, z0.size), (s + 1, case.nlam), (s, case.npsi)]
+    shapes = [(s + 1, y0.size), (s + 1, z0.size), (nodes, case.nlam), (s, case.npsi)]
     ends = np.cumsum([a * b for a, b in shapes])[:-1]
 
     def unpack(x):
@@ -151,15 +160,15 @@ def original_form(case, m):
         Y, y1, Z, z1 = Y1[:s], Y1[s], Z1[:s], Z1[s]
         V = over(case.v, T, Y, Z)
         Yt = y0 + H * m.A_bar @ V
-        F = over(case.f, T, Y, Z, Psi)
+        F, S = over(case.f, T, Y, Z), over(case.reaction, T, Y, Z, Psi)
         R = over(case.r, Tt, Yt, Lam)
         P = over(case.p, T, Y, Z)
         p0, p1 = case.p(T0, y0, z0), case.p(t1, y1, z1)
         equations = [
             Y - y0 - H * m.A @ V,
             y1 - y0 - H * m.b @ V,
-            P - p0 - H * m.A_hat @ F - H * m.A_tilde @ R,
-            p1 - p0 - H * m.b_hat @ F - H * m.b_tilde @ R,
+            P - p0 - H * m.A_hat @ F - H * m.A_psi @ S - H * m.A_tilde @ R,
+            p1 - p0 - H * m.b_hat @ F - H * m.b_psi @ S - H * m.b_tilde @ R,
         ]
         if case.nlam:
             equations.append(over(case.g, Tt[1:], Yt[1:]))
@@ -176,7 +185,7 @@ def original_form(case, m):
 def solve_original_form(case, tableau):
     residual, unpack = original_form(case, tableau)
     s = tableau.stages
-    zeros = np.zeros((s + 1) * case.nlam + s * case.npsi)
+    zeros = np.zeros(tableau.c_tilde.size * case.nlam + s * case.npsi)
     x = np.concatenate([np.tile(case.y0, s + 1), np.tile(case.z0, s + 1), zeros])
     steps = 1e-30j * np.eye(x.size)
     for _ in range(12):
@@ -204,9 +213,11 @@ CASES = [("both", method) for method in METHODS]
 CASES += [
     (name, method)
     for name in ("holonomic", "nonholonomic")
-    for method in (Gauss(2), Gauss(4), RadauIIA(3))
+    for method in (Gauss(2), Gauss(4), RadauIIA(3), Lobatto(2), Lobatto(4))
 ]
-CASES += [("none", Gauss(3)), ("defaults", RadauIIA(2))]
+CASES += [("nonholonomic", Lobatto(3, psi="C*")), ("holonomic", Lobatto(3, psi="C"))]
+CASES += [("none", Gauss(3)), ("none", Lobatto(3)), ("defaults", RadauIIA(2))]
+CASES += [("defaults", Lobatto(3, psi="D"))]
 
 
 @pytest.mark.parametrize("name, method", CASES, ids=[f"{name}-{method}" for name, method in CASES])
@@ -240,12 +251,15 @@ def test_step_of_pytrees():
         return jnp.concatenate([z[0], z[1]["x"]])
 
     system = jaxspark.ConstrainedSystem(
-        f=lambda t, y, z, psi, _: split_z(case.f(t, join_y(y), join_z(z), psi["edge"][None], None)),
+        f=lambda t, y, z, _: split_z(case.f(t, join_y(y), join_z(z), None)),
         v=lambda t, y, z, _: split_y(case.v(t, join_y(y), join_z(z), None)),
         p=lambda t, y, z, _: split_z(case.p(t, join_y(y), join_z(z), None)),
         r=lambda t, y, lam, _: split_z(case.r(t, join_y(y), lam[0], None)),
         g=lambda t, y, _: (case.g(t, join_y(y), None),),
         k=lambda t, y, z, _: {"edge": case.k(t, join_y(y), join_z(z), None)[0]},
+        reaction=lambda t, y, z, psi, _: split_z(
+            case.reaction(t, join_y(y), join_z(z), psi["edge"][None], None)
+        ),
     )
     method = RadauIIA(2)
     y1, z1 = library_step(system, method, split_y(case.y0), split_z(case.z0))

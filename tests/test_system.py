@@ -71,10 +71,11 @@ def mechanical_form():
 
 
 def constrained_form():
-    def f(t, y, z, psi, args):
-        reaction = -jnp.stack([jnp.zeros_like(y[0]), -y[0], jnp.ones_like(y[0])]) * psi
-        active = potential_force(y, args) + friction(t, y, z, args)
-        return active + kinetic_force(y, z) + reaction
+    def f(t, y, z, args):
+        return potential_force(y, args) + friction(t, y, z, args) + kinetic_force(y, z)
+
+    def reaction(t, y, z, psi, args):
+        return -jnp.stack([jnp.zeros_like(y[0]), -y[0], jnp.ones_like(y[0])]) * psi
 
     return ConstrainedSystem(
         f,
@@ -83,6 +84,7 @@ def constrained_form():
         g=sphere,
         r=lambda t, y, lam, args: -y * lam,
         k=skate,
+        reaction=reaction,
     )
 
 

@@ -13,12 +13,16 @@ from jaxspark import ConstrainedSystem, Gauss, LagrangianSystem, MechanicalSyste
 Y, Z = np.array([0.3, -0.4]), np.array([0.4, 0.3])
 
 
-def forces(t, y, z, psi, args):
+def forces(t, y, z, args):
     return -y
 
 
 def line(t, y, args):
     return y[:1] * 4 + y[1:] * 3
+
+
+def moving(t, y, z, args):
+    return z[:1]
 
 
 def wrong_shape(*args):
@@ -81,6 +85,10 @@ GENERAL = [
     (ConstrainedSystem(forces, g=line, r=one_entry), "r must return"),
     (ConstrainedSystem(forces, g=line, r=integers), "r returns dtype int64"),
     (ConstrainedSystem(forces, g=line, r=fails), "the function r"),
+    (ConstrainedSystem(forces, k=moving, reaction=wrong_shape), "reaction must return"),
+    (ConstrainedSystem(forces, k=moving, reaction=one_entry), "reaction must return"),
+    (ConstrainedSystem(forces, k=moving, reaction=single), "reaction returns dtype float32"),
+    (ConstrainedSystem(forces, k=moving, reaction=fails), "the function reaction"),
     (ConstrainedSystem(forces, g=integers), "g (holonomic) returns dtype int64"),
     (ConstrainedSystem(forces, g=single), "g (holonomic) returns dtype float32"),
     (ConstrainedSystem(forces, g=fails), "the function g (holonomic)"),
@@ -111,6 +119,12 @@ def nonideal(function):
     return LagrangianSystem(energy, nonholonomic=edge, nonideal=wrapped)
 
 
+def nonideal_mechanical(function):
+    edge = lambda t, q, v, args: v[1:]
+    wrapped = lambda t, q, v, psi, args: function(t, q, v, args)
+    return MechanicalSystem(unit_mass, no_force, nonholonomic=edge, nonideal=wrapped)
+
+
 @pytest.mark.parametrize("promotion", ["raise", "allow"])
 @pytest.mark.parametrize("function", [wrong_shape, one_entry, integers, single])
 @pytest.mark.parametrize(
@@ -119,6 +133,7 @@ def nonideal(function):
         ("force", lambda function: MechanicalSystem(unit_mass, function)),
         ("force", lambda function: LagrangianSystem(energy, force=function)),
         ("nonideal", nonideal),
+        ("nonideal", nonideal_mechanical),
     ],
 )
 def test_the_error_names_the_force(name, build, function, promotion):
@@ -149,6 +164,11 @@ def test_the_error_names_the_force(name, build, function, promotion):
         (lambda: LagrangianSystem(energy, nonholonomic=0.0), "nonholonomic"),
         (lambda: LagrangianSystem(energy, force=np.zeros(2)), "force"),
         (lambda: LagrangianSystem(energy, nonholonomic=fails, nonideal=0.0), "nonideal"),
+        (lambda: ConstrainedSystem(forces, k=fails, reaction=0.0), "reaction"),
+        (
+            lambda: MechanicalSystem(unit_mass, no_force, nonholonomic=fails, nonideal=0.0),
+            "nonideal",
+        ),
     ],
 )
 def test_arguments_that_are_no_functions(build, name):
@@ -159,8 +179,12 @@ def test_arguments_that_are_no_functions(build, name):
 def test_functions_that_lack_their_constraint():
     with pytest.raises(ValueError, match="no constraint g"):
         ConstrainedSystem(forces, r=forces)
+    with pytest.raises(ValueError, match="no constraint k"):
+        ConstrainedSystem(forces, reaction=forces)
     with pytest.raises(ValueError, match="nonideal"):
         LagrangianSystem(energy, nonideal=forces)
+    with pytest.raises(ValueError, match="nonideal"):
+        MechanicalSystem(unit_mass, no_force, nonideal=forces)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +200,7 @@ def test_functions_that_lack_their_constraint():
     ],
 )
 def test_wrong_states(y, z, error, message):
-    system = ConstrainedSystem(lambda t, y, z, psi, args: z)
+    system = ConstrainedSystem(lambda t, y, z, args: z)
     with pytest.raises(error, match=message):
         jaxspark.rollout(system, Gauss(1), y, z, h=0.1, num_steps=1)
     with pytest.raises(error, match=message.replace("y0", "y0?").replace("z0", "z0?")):

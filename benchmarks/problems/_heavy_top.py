@@ -32,9 +32,9 @@ def momentum(t, y, z, args):
     return jnp.concatenate([args["m"] * z[:3], inertia * z[3:]])
 
 
-def force(t, y, z, psi, args):
+def force(t, y, z, args):
     """Gravity and the gyroscopic torque `-W x J W`, shape `(6,)`."""
-    del t, y, psi
+    del t, y
     rate = z[3:]
     inertia = jnp.asarray(_inertia(args), z.dtype)
     weight = jnp.stack([0.0, 0.0, -args["m"] * args["g"]])

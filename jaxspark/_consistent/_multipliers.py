@@ -42,8 +42,7 @@ def flat_multipliers(
         zdot, lam, psi = x[:nz], x[nz : nz + nlam], x[nz + nlam :]
         at, direction = (t, y, z), (jnp.ones_like(t), system.velocity(t, y, z), zdot)
         _, momentum_rate = jax.jvp(system.momentum, at, direction)
-        force = system.f(t, y, z, psi) + system.constraint_force(t, y, lam)
-        equations = [momentum_rate - force]
+        equations = [momentum_rate - system.force(t, y, z, lam, psi)]
         if system.g is not None:
             equations.append(jax.jvp(system.holonomic_rate, at, direction)[1])
         if system.k is not None:
@@ -66,7 +65,7 @@ def multipliers(
 ) -> Multipliers:
     r"""The multipliers and accelerations at a consistent state, as accurate as the state.
 
-    Solves the index-1 system `d/dt p = f + r`, `d/dt gdot = 0`, `d/dt k = 0` for
+    Solves the index-1 system `d/dt p = f + r + reaction`, `d/dt gdot = 0`, `d/dt k = 0` for
     `(z', lam, psi)`; time derivatives are forward derivatives along the motion.
 
     **Arguments:**

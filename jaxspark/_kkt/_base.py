@@ -19,7 +19,10 @@ class KKTBlocks(eqx.Module):
               [g_y v_z, 0, 0],                  [g_y v_z, 0]]
               [k_z, 0, 0]]
 
-    `v_z` is `None` where `v = z`.
+    `v_z` is `None` where `v = z`. Methods with as many holonomic conditions as stages (those
+    of Lobatto type) need K2 and, in place of K3, the mass matrix `p_z` alone.
+
+    - `bordered`: whether it is K3 that is needed.
     """
 
     p_z: Float[Array, "nz nz"]
@@ -28,6 +31,7 @@ class KKTBlocks(eqx.Module):
     gdot_z: Float[Array, "nlam nz"]
     k_z: Float[Array, "npsi nz"]
     v_z: Float[Array, "ny nz"] | None
+    bordered: bool = eqx.field(static=True, default=True)
 
     @property
     def K3(self) -> Float[Array, "n3 n3"]:
@@ -35,6 +39,17 @@ class KKTBlocks(eqx.Module):
         nlam = self.gdot_z.shape[0]
         zero = jnp.zeros((nlam, nlam), self.p_z.dtype)
         return jnp.block([[self.p_z, -self.r_lam], [self.gdot_z, zero]])
+
+    @property
+    def K_end(self) -> Float[Array, "n3 n3"]:
+        """The matrix of the last velocity: K3, or the mass matrix."""
+        return self.K3 if self.bordered else self.p_z
+
+    @property
+    def end_is_K2(self) -> bool:
+        """Whether `K_end` has no fewer constraints than K2, and is the same matrix."""
+        holonomic = self.bordered or self.gdot_z.shape[0] == 0
+        return holonomic and self.k_z.shape[0] == 0
 
     @property
     def K2(self) -> Float[Array, "n2 n2"]:
@@ -53,6 +68,7 @@ def kkt_blocks(
     z: Float[Array, " nz"],
     lam: Float[Array, " nlam"],
     psi: Float[Array, " npsi"],
+    bordered: bool = True,
 ) -> KKTBlocks:
     """The blocks of K2 and K3 at one point, by forward-mode automatic differentiation.
 
@@ -67,7 +83,7 @@ def kkt_blocks(
         return jax.jacfwd(function)(at) if all(shape) else jnp.zeros(shape, dtype)
 
     def f(psi):
-        return system.f(t, y, z, psi)
+        return system.reaction_force(t, y, z, psi)
 
     def r(lam):
         return system.constraint_force(t, y, lam)
@@ -79,11 +95,15 @@ def kkt_blocks(
         gdot_z=jacobian(lambda z: system.holonomic_rate(t, y, z), z, (nlam, nz)),
         k_z=jacobian(lambda z: system.nonholonomic(t, y, z), z, (npsi, nz)),
         v_z=None if system.v is None else jax.jacfwd(system.v, 2)(t, y, z),
+        bordered=bordered,
     )
 
 
 class AbstractLinearSolver(eqx.Module):
-    """Factorises K2 and K3 once and solves with each of them many times."""
+    """Factorises K2 and K3 once and solves with each of them many times.
+
+    In place of K3 it is to take `blocks.K_end`, which for methods of Lobatto type is `p_z`.
+    """
 
     @abc.abstractmethod
     def factor(self, blocks: KKTBlocks) -> Any:
@@ -91,14 +111,17 @@ class AbstractLinearSolver(eqx.Module):
 
     @abc.abstractmethod
     def solve(
-        self, factors: Any, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
-    ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
-        """Solve `K2 x = b` for every row of `rhs2`, and `K3 x = rhs3`; linear in both."""
+        self, factors: Any, rhs2: Float[Array, "s n2"], rhs3: Float[Array, "m n3"]
+    ) -> tuple[Float[Array, "s n2"], Float[Array, "m n3"]]:
+        """Solve with K2 for every row of `rhs2`, with K3 for those of `rhs3`; linear in both.
+
+        Either may have no rows.
+        """
 
     @abc.abstractmethod
     def solve_transposed(
-        self, factors: Any, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
-    ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
+        self, factors: Any, rhs2: Float[Array, "s n2"], rhs3: Float[Array, "m n3"]
+    ) -> tuple[Float[Array, "s n2"], Float[Array, "m n3"]]:
         """The same with the transposes of K2 and K3, for reverse-mode derivatives."""
 
     @abc.abstractmethod

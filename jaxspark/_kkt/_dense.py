@@ -44,17 +44,17 @@ class DenseLU(AbstractLinearSolver):
     """Factorises K2 and K3 by LAPACK, with rows and columns equilibrated first."""
 
     def factor(self, blocks: KKTBlocks) -> _Factors:
-        K3 = None if blocks.k_z.shape[0] == 0 else lu_factors(blocks.K3)
+        K3 = None if blocks.end_is_K2 else lu_factors(blocks.K_end)
         return _Factors(lu_factors(blocks.K2), K3)
 
     def solve(
-        self, factors: _Factors, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
-    ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
+        self, factors: _Factors, rhs2: Float[Array, "s n2"], rhs3: Float[Array, "m n3"]
+    ) -> tuple[Float[Array, "s n2"], Float[Array, "m n3"]]:
         return _solve(_LU.solve, factors, rhs2, rhs3)
 
     def solve_transposed(
-        self, factors: _Factors, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
-    ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
+        self, factors: _Factors, rhs2: Float[Array, "s n2"], rhs3: Float[Array, "m n3"]
+    ) -> tuple[Float[Array, "s n2"], Float[Array, "m n3"]]:
         return _solve(_LU.solve_transposed, factors, rhs2, rhs3)
 
     def regular(self, factors: _Factors) -> Bool[Array, ""]:
@@ -69,10 +69,12 @@ def _solve(
     solve: Callable[[_LU, Float[Array, "m n"]], Float[Array, "m n"]],
     factors: _Factors,
     rhs2: Float[Array, "s n2"],
-    rhs3: Float[Array, " n3"],
-) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
+    rhs3: Float[Array, "m n3"],
+) -> tuple[Float[Array, "s n2"], Float[Array, "m n3"]]:
     """Without nonholonomic constraints K3 is K2, and takes one more right-hand side."""
     if factors.K3 is None:
-        both = solve(factors.K2, jnp.concatenate([rhs2, rhs3[None, :]]))
-        return both[:-1], both[-1]
-    return solve(factors.K2, rhs2), solve(factors.K3, rhs3[None, :])[0]
+        both = solve(factors.K2, jnp.concatenate([rhs2, rhs3]))
+        return both[: rhs2.shape[0]], both[rhs2.shape[0] :]
+    pairs = (factors.K2, rhs2), (factors.K3, rhs3)
+    x2, x3 = (solve(lu, rhs) if rhs.shape[0] else rhs for lu, rhs in pairs)
+    return x2, x3

@@ -35,21 +35,21 @@ class AbstractInverse(AbstractLinearSolver):
 
     def factor(self, blocks: KKTBlocks) -> _Inverses:
         inverse2, pivot2 = self.invert(blocks.K2)
-        if blocks.k_z.shape[0] == 0:
+        if blocks.end_is_K2:
             return _Inverses(inverse2, None, pivot2)
-        inverse3, pivot3 = self.invert(blocks.K3)
+        inverse3, pivot3 = self.invert(blocks.K_end)
         return _Inverses(inverse2, inverse3, jnp.minimum(pivot2, pivot3))
 
     def solve(
-        self, factors: _Inverses, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
-    ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
+        self, factors: _Inverses, rhs2: Float[Array, "s n2"], rhs3: Float[Array, "m n3"]
+    ) -> tuple[Float[Array, "s n2"], Float[Array, "m n3"]]:
         inverse2 = factors.inverse2
         inverse3 = inverse2 if factors.inverse3 is None else factors.inverse3
-        return self.multiply(inverse2, rhs2), self.multiply(inverse3, rhs3[None, :])[0]
+        return self.multiply(inverse2, rhs2), self.multiply(inverse3, rhs3)
 
     def solve_transposed(
-        self, factors: _Inverses, rhs2: Float[Array, "s n2"], rhs3: Float[Array, " n3"]
-    ) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
+        self, factors: _Inverses, rhs2: Float[Array, "s n2"], rhs3: Float[Array, "m n3"]
+    ) -> tuple[Float[Array, "s n2"], Float[Array, "m n3"]]:
         inverse3 = factors.inverse3
         transposed = _Inverses(
             factors.inverse2.T,

@@ -20,14 +20,21 @@ class ModifiedJacobian(eqx.Module):
     r"""The inverse of the modified Jacobian, factorised.
 
         [ I (x) I   -h alpha (x) v_z     0                          0                       ]
-        [    0       Q (x) p_z          -h Q alpha_tilde (x) r_lam  -h Q alpha_hat (x) f_psi ]
-        [    0       Q (x) g_y v_z       0                          0                       ]
+        [    0       Q (x) p_z          -h Q alpha_tilde (x) r_lam  -h Q alpha_psi (x) f_psi ]
+        [    0       Q~ (x) g_y v_z      0                          0                       ]
         [    0       Q_tilde (x) k_z     0                          0                       ]
 
-    With `dz = (Q (x) I) dZ` and the impulses `dlam = h (Q alpha_tilde (x) I) dLambda` and
-    `dpsi = h (Q_tilde alpha_hat (x) I) dPsi`, it falls apart into `s` systems with K2 and one
-    with K3. The paper leaves out the block `-h alpha (x) v_z`; kept, it costs one small
-    product and removes the largest neglected term.
+    The last row of `Q` annihilates `alpha_psi`, and `Q_tilde alpha_psi = I`. So with `dz = (Q
+    (x) I) dZ` and the impulses `dlam = h (Q~ alpha_tilde (x) I) dLambda` and `dpsi = h dPsi` it
+    falls apart:
+
+    - With `s + 1` holonomic conditions (Gauss, Radau IIA) `Q~` is `Q`, and there are `s`
+        systems with K2 and one with K3.
+    - With `s` of them (Lobatto) `Q~` is `Q_tilde`. After the `s` systems with K2 there is one
+        with `p_z` alone, into which the impulses enter by the row `coupling`.
+
+    The paper leaves out the block `-h alpha (x) v_z`; kept, it costs one small product and
+    removes the largest neglected term.
 
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
@@ -37,6 +44,7 @@ class ModifiedJacobian(eqx.Module):
     factors: Any
     mass: FloatScalar
     v_z: Float[Array, "ny nz"] | None
+    r_lam: Float[Array, "nz nlam"] | None
     h: FloatScalar
     linear_solver: AbstractLinearSolver
     tableau: SparkTableau = eqx.field(static=True)
@@ -52,25 +60,32 @@ class ModifiedJacobian(eqx.Module):
     def solve(self, rhs: Stages) -> Stages:
         """Apply the inverse; linear in `rhs`."""
         tableau, h = self.tableau, self.h
-        x2, x3 = self._apply(self.linear_solver.solve, rhs)
+        rows2, rows3 = _split(rhs)
+        solve, coupling = self.linear_solver.solve, tableau.decoupling.coupling
+        if self.r_lam is None or coupling is None:
+            x2, x3 = self._apply(solve, rows2, rows3)
+        else:
+            x2, _ = self._apply(solve, rows2, rows3[:0])
+            impulse = mix(coupling[None, :], _join(x2, rows3, rhs)[1])[0]
+            push = jnp.sum(self.r_lam * impulse[None, :], 1)
+            _, x3 = self._apply(solve, rows2[:0], rows3 + push[None, :])
         dz, dlam, dpsi = _join(x2, x3, rhs)
-        Z = mix(tableau.Q_inverse, dz)
+        Z = mix(tableau.decoupling.Q_inverse, dz)
         V = Z[:-1]
         if self.v_z is not None:
             V = jnp.sum(self.v_z[None, :, :] * V[:, None, :], 2)
         Y = rhs.y + h * mix(tableau.alpha, V)
-        lam = mix(tableau.lam_recovery, dlam) / h
-        psi = mix(tableau.psi_recovery, dpsi) / h
-        return Stages(Y, Z, lam, psi)
+        lam = mix(tableau.decoupling.lam_recovery, dlam) / h
+        return Stages(Y, Z, lam, dpsi / h)
 
-    def _apply(self, solve, rhs: Stages):
+    def _apply(self, solve, rows2: Array, rows3: Array) -> tuple[Array, Array]:
         """Solve with K2 and K3, kept apart from the products before and after.
 
         Every entry of a solution needs every entry of the right-hand side: fused with what
         computes them, they would be computed again each time.
         """
         barrier = jax.lax.optimization_barrier
-        return barrier(solve(self.factors, *barrier(_split(rhs))))
+        return barrier(solve(self.factors, *barrier((rows2, rows3))))
 
     def solve_transposed(self, rhs: Stages) -> Stages:
         """Apply the inverse of the transpose: the same operations in reverse order."""
@@ -81,27 +96,40 @@ class ModifiedJacobian(eqx.Module):
         Z = rhs.z + jnp.concatenate([V, jnp.zeros_like(rhs.z[-1:])])
         unmixed = Stages(
             rhs.y,
-            mix(tableau.Q_inverse.T, Z),
-            mix(tableau.lam_recovery.T, rhs.lam) / h,
-            mix(tableau.psi_recovery.T, rhs.psi) / h,
+            mix(tableau.decoupling.Q_inverse.T, Z),
+            mix(tableau.decoupling.lam_recovery.T, rhs.lam) / h,
+            rhs.psi / h,
         )
-        x2, x3 = self._apply(self.linear_solver.solve_transposed, unmixed)
+        rows2, rows3 = _split(unmixed)
+        solve, coupling = self.linear_solver.solve_transposed, tableau.decoupling.coupling
+        if self.r_lam is None or coupling is None:
+            x2, x3 = self._apply(solve, rows2, rows3)
+        else:
+            _, x3 = self._apply(solve, rows2[:0], rows3)
+            impulse = jnp.sum(self.r_lam * x3[0][:, None], 0)
+            lam = unmixed.lam + mix(coupling[:, None], impulse[None, :])
+            rows2, _ = _split(Stages(unmixed.y, unmixed.z, lam, unmixed.psi))
+            x2, _ = self._apply(solve, rows2, rows3[:0])
         return Stages(rhs.y, *_join(x2, x3, rhs))
 
 
-def _split(x: Stages) -> tuple[Float[Array, "s n2"], Float[Array, " n3"]]:
-    """The `s` vectors for K2 and the one for K3."""
-    rows2 = jnp.concatenate([x.z[:-1], x.lam[:-1], x.psi], 1)
-    return rows2, jnp.concatenate([x.z[-1], x.lam[-1]])
+def _split(x: Stages) -> tuple[Float[Array, "s n2"], Float[Array, "1 n3"]]:
+    """The `s` vectors for K2, and the last one, with a multiplier or without."""
+    s = x.psi.shape[0]
+    rows2 = jnp.concatenate([x.z[:s], x.lam[:s], x.psi], 1)
+    last = [x.z[s:], x.lam[s:]] if x.lam.shape[0] > s else [x.z[s:]]
+    return rows2, jnp.concatenate(last, 1)
 
 
 def _join(
-    x2: Float[Array, "s n2"], x3: Float[Array, " n3"], like: Stages
-) -> tuple[Float[Array, "s1 nz"], Float[Array, "s1 nlam"], Float[Array, "s npsi"]]:
+    x2: Float[Array, "s n2"], x3: Float[Array, "1 n3"], like: Stages
+) -> tuple[Float[Array, "s1 nz"], Float[Array, "m1 nlam"], Float[Array, "s npsi"]]:
     """The inverse of `_split`."""
     nz, nlam = like.z.shape[1], like.lam.shape[1]
-    z = jnp.concatenate([x2[:, :nz], x3[None, :nz]])
-    lam = jnp.concatenate([x2[:, nz : nz + nlam], x3[None, nz:]])
+    z = jnp.concatenate([x2[:, :nz], x3[:, :nz]])
+    lam = x2[:, nz : nz + nlam]
+    if like.lam.shape[0] > x2.shape[0]:
+        lam = jnp.concatenate([lam, x3[:, nz:]])
     return z, lam, x2[:, nz + nlam :]
 
 
@@ -123,7 +151,10 @@ def modified_jacobian(
     weights = jnp.asarray(tableau.b, h.dtype)[:, None]
     y, z = jnp.sum(weights * stages.y[:-1], 0), jnp.sum(weights * stages.z[:-1], 0)
     lam, psi = jnp.mean(stages.lam, 0), jnp.mean(stages.psi, 0)
-    blocks = kkt_blocks(system, t0 + h / 2, y, z, lam, psi)
+    bordered = tableau.constraint_nodes > tableau.stages
+    blocks = kkt_blocks(system, t0 + h / 2, y, z, lam, psi, bordered)
     factors = linear_solver.factor(blocks)
     mass = jnp.max(jnp.abs(blocks.p_z), initial=0)
-    return ModifiedJacobian(factors, mass, blocks.v_z, h, linear_solver, tableau)
+    coupled = tableau.decoupling.coupling is not None and system.nlam > 0
+    r_lam = blocks.r_lam if coupled else None
+    return ModifiedJacobian(factors, mass, blocks.v_z, r_lam, h, linear_solver, tableau)

@@ -32,9 +32,11 @@ def stage_residual(
 
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
-        systems in mechanics*, equations (4)-(7).
+        systems in mechanics*, equations (4)-(7), and, for coefficients of their own for the
+        forces of nonholonomic constraints, *Lagrange-d'Alembert SPARK integrators for
+        nonholonomic Lagrangian systems*, equations (6.1).
     """
-    s = tableau.stages
+    s, decoupling = tableau.stages, tableau.decoupling
     dtype = y0.dtype
     # Stage times T_i and t1, and the times of the constraint nodes.
     nodes = jnp.asarray([*tableau.c, 1.0], dtype)
@@ -50,24 +52,33 @@ def stage_residual(
         r1 = Y - y0[None, :] - h * mix(tableau.alpha, V)
 
         P = Z if system.p is None else jax.vmap(system.p)(T, Y, Z)
-        F = jax.vmap(system.f)(T[:s], Y[:s], Z[:s], x.psi)
-        balance = P - p0[None, :] - h * mix(tableau.alpha_hat, F)
+        F = jax.vmap(system.f)(T[:s], Y[:s], Z[:s])
+        balance = P - p0[None, :]
+        if system.reaction is None:
+            balance = balance - h * mix(tableau.alpha_hat, F)
+        else:
+            S = jax.vmap(system.reaction)(T[:s], Y[:s], Z[:s], x.psi)
+            if tableau.same_psi:
+                balance = balance - h * mix(tableau.alpha_hat, F + S)
+            else:
+                forces = mix(tableau.alpha_hat, F) + mix(tableau.alpha_psi, S)
+                balance = balance - h * forces
         if system.r is not None:
             R = jax.vmap(system.r)(T_tilde, Y_tilde, x.lam)
             balance = balance - h * mix(tableau.alpha_tilde, R)
-        r2 = mix(tableau.Q, balance)
+        r2 = mix(decoupling.Q, balance)
 
         if system.g is None:
             r3 = x.lam
         else:
             g = jax.vmap(system.g)(T_tilde[1:], Y_tilde[1:]) / h
             rate = system.holonomic_rate(T[s], Y[s], Z[s])
-            r3 = mix(tableau.Q_check, jnp.concatenate([g, rate[None, :]]))
+            r3 = mix(decoupling.Q_check, jnp.concatenate([g, rate[None, :]]))
 
         if system.k is None:
             r4 = x.psi
         else:
-            r4 = mix(tableau.Q_tilde, jax.vmap(system.k)(T, Y, Z))
+            r4 = mix(decoupling.Q_tilde, jax.vmap(system.k)(T, Y, Z))
         return Stages(r1, r2, r3, r4)
 
     return residual

@@ -9,7 +9,8 @@ class Stages(eqx.Module):
 
     - `y`: `Y_1..Y_s` and `y_1`; as a residual, equation (4).
     - `z`: `Z_1..Z_s` and `z_1`; equation (5).
-    - `lam`: `Lambda_0..Lambda_s`; equation (6).
+    - `lam`: the holonomic multipliers at the `m + 1` constraint nodes, `m = s` (Gauss, Radau
+        IIA) or `s - 1` (Lobatto); equation (6).
     - `psi`: `Psi_1..Psi_s`; equation (7).
 
     Stage multipliers are of low order: never the solution (see
@@ -18,5 +19,5 @@ class Stages(eqx.Module):
 
     y: Float[Array, "s1 ny"]
     z: Float[Array, "s1 nz"]
-    lam: Float[Array, "s1 nlam"]
+    lam: Float[Array, "m1 nlam"]
     psi: Float[Array, "s npsi"]

@@ -24,18 +24,23 @@ class Part(NamedTuple):
 
 
 class AbstractConstrainedSystem(eqx.Module):
-    r"""The six functions of a constrained system, as plain JAX functions.
+    r"""The seven functions of a constrained system, as plain JAX functions.
 
         y' = v(t, y, z)
-        d/dt p(t, y, z) = f(t, y, z, psi) + r(t, y, lam)
+        d/dt p(t, y, z) = f(t, y, z) + r(t, y, lam) + reaction(t, y, z, psi)
         0 = g(t, y),   0 = g_t + g_y v,   0 = k(t, y, z)
 
     A function that is `None` stands for its default: `v = z`, `p = z`, no constraint `g`,
-    no constraint `k`, and for `r` the ideal constraint force `-(g_y v_z)^T lam`.
+    no constraint `k`, and for `r` and `reaction` the ideal constraint forces
+    `-(g_y v_z)^T lam` and `-k_z^T psi`.
+
+    The paper has `f(t, y, z, psi)` in place of `f + reaction`. They are apart here because
+    methods of Lobatto type may give them different coefficients.
 
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
-        systems in mechanics*, equations (1)-(3).
+        systems in mechanics*, equations (1)-(3), and *Lagrange-d'Alembert SPARK integrators
+        for nonholonomic Lagrangian systems*, equations (2.1) and section 3.3.
     """
 
     if TYPE_CHECKING:
@@ -52,6 +57,8 @@ class AbstractConstrainedSystem(eqx.Module):
         def g(self) -> Function | None: ...
         @property
         def k(self) -> Function | None: ...
+        @property
+        def reaction(self) -> Function | None: ...
     else:
         v: eqx.AbstractVar[Function | None]
         p: eqx.AbstractVar[Function | None]
@@ -59,6 +66,7 @@ class AbstractConstrainedSystem(eqx.Module):
         r: eqx.AbstractVar[Function | None]
         g: eqx.AbstractVar[Function | None]
         k: eqx.AbstractVar[Function | None]
+        reaction: eqx.AbstractVar[Function | None]
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """The functions that the user gave, and what they should return.
@@ -73,17 +81,23 @@ class AbstractConstrainedSystem(eqx.Module):
         parts = (
             Part("v", self.v, (y, z), y, "y"),
             Part("p (momentum)", self.p, (y, z), z, "z"),
-            Part("f (forces)", self.f, (y, z, psi), z, "z"),
+            Part("f (forces)", self.f, (y, z), z, "z"),
             Part("r", self.r, (y, lam), z, "z"),
+            Part("reaction", self.reaction, (y, z, psi), z, "z"),
         )
         return tuple(part for part in parts if part.function is not None)
 
 
 class ConstrainedSystem(AbstractConstrainedSystem):
-    """A constrained system given by its six functions.
+    """A constrained system given by its functions.
 
-    Regularity is needed of `K2 = [[p_z, -r_lam, -f_psi], [g_y v_z, 0, 0], [k_z, 0, 0]]` and
-    of `K3`, its leading part without `psi`; the mass matrix `p_z` itself may be singular.
+        y' = v(t, y, z)
+        d/dt p(t, y, z) = f(t, y, z) + r(t, y, lam) + reaction(t, y, z, psi)
+        0 = g(t, y),   0 = g_t + g_y v,   0 = k(t, y, z)
+
+    Regularity is needed of `K2 = [[p_z, -r_lam, -f_psi], [g_y v_z, 0, 0], [k_z, 0, 0]]`, with
+    `f_psi` the derivative of `reaction`, and of `K3`, its leading part without `psi`; the
+    mass matrix `p_z` itself may be singular, except for methods of Lobatto type.
 
     The states `y` (coordinates) and `z` (velocities) are arrays or PyTrees of arrays. What
     `g` and `k` return, an array or a PyTree of arrays, gives `lam` and `psi` their
@@ -91,18 +105,18 @@ class ConstrainedSystem(AbstractConstrainedSystem):
 
     **Arguments:**
 
-    - `f`: `f(t, y, z, psi, args)`, the forces, structured as `z`. Ideal nonholonomic
-        constraints enter as `- k_z^T psi`; friction may depend on `psi` in any way. The
-        argument is there (and empty) even if `k` is `None`.
+    - `f`: `f(t, y, z, args)`, the forces but those of the constraints, structured as `z`.
     - `v`: `v(t, y, z, args)`, structured as `y`. Default `z`.
     - `p`: `p(t, y, z, args)`, the momenta, structured as `z`. Default `z`.
     - `g`: `g(t, y, args)`, the holonomic constraints.
     - `r`: `r(t, y, lam, args)`, the holonomic constraint forces, structured as `z`.
         Default `-(g_y v_z)^T lam`, for a `v` that is affine in `z`.
     - `k`: `k(t, y, z, args)`, the nonholonomic constraints.
+    - `reaction`: `reaction(t, y, z, psi, args)`, the nonholonomic constraint forces, friction
+        that depends on them included, structured as `z`. Default `-k_z^T psi`.
 
     **Raises:** `TypeError` if one of them is not callable, `ValueError` if `r` is given
-    without `g`. Wrong shapes and dtypes are found where the system meets its first state.
+    without `g`, or `reaction` without `k`. Wrong shapes and dtypes are found where the system meets its first state.
 
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
@@ -115,13 +129,16 @@ class ConstrainedSystem(AbstractConstrainedSystem):
     r: Function | None = None
     g: Function | None = None
     k: Function | None = None
+    reaction: Function | None = None
 
     def __check_init__(self):
         require_callable("f", self.f, optional=False)
-        for name in ("v", "p", "r", "g", "k"):
+        for name in ("v", "p", "r", "g", "k", "reaction"):
             require_callable(name, getattr(self, name))
         if self.r is not None and self.g is None:
             raise ValueError("r(t, y, lam, args) is given, but no constraint g.")
+        if self.reaction is not None and self.k is None:
+            raise ValueError("reaction(t, y, z, psi, args) is given, but no constraint k.")
 
 
 def require_callable(name: str, function: Any, *, optional: bool = True) -> None:

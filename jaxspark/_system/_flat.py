@@ -29,8 +29,8 @@ Unravel = Callable[[Array], Any]
 class FlatSystem(eqx.Module):
     """A constrained system as functions of flat vectors; `args` are bound.
 
-    `v` and `p` are `None` where they are the identity, `g`, `r` and `k` where there is no
-    such constraint. Sizes are static.
+    `v` and `p` are `None` where they are the identity, `g` and `r`, `k` and `reaction` where
+    there is no such constraint. Sizes are static.
     """
 
     v: Function | None
@@ -39,6 +39,7 @@ class FlatSystem(eqx.Module):
     r: Function | None
     g: Function | None
     k: Function | None
+    reaction: Function | None
     ny: int = eqx.field(static=True)
     nz: int = eqx.field(static=True)
     nlam: int = eqx.field(static=True)
@@ -87,6 +88,30 @@ class FlatSystem(eqx.Module):
             return jnp.zeros(self.nz, y.dtype)
         return self.r(t, y, lam)
 
+    def reaction_force(
+        self,
+        t: FloatScalar,
+        y: Float[Array, " ny"],
+        z: Float[Array, " nz"],
+        psi: Float[Array, " npsi"],
+    ) -> Float[Array, " nz"]:
+        """`reaction(t, y, z, psi)`, zero if there is no nonholonomic constraint."""
+        if self.reaction is None:
+            return jnp.zeros(self.nz, y.dtype)
+        return self.reaction(t, y, z, psi)
+
+    def force(
+        self,
+        t: FloatScalar,
+        y: Float[Array, " ny"],
+        z: Float[Array, " nz"],
+        lam: Float[Array, " nlam"],
+        psi: Float[Array, " npsi"],
+    ) -> Float[Array, " nz"]:
+        """All that changes the momentum, `f + r + reaction`."""
+        constraints = self.constraint_force(t, y, lam) + self.reaction_force(t, y, z, psi)
+        return self.f(t, y, z) + constraints
+
 
 def _ravel(tree: Any, dtype: np.dtype) -> Vector:
     leaves = [jnp.asarray(leaf, dtype).reshape(-1) for leaf in jax.tree.leaves(tree)]
@@ -105,6 +130,15 @@ def _ideal_force(
         return -jax.vjp(rate, jnp.zeros(nz, dtype))[1](lam)[0]
 
     return r
+
+
+def _ideal_reaction(k: Function) -> Callable[[FloatScalar, Array, Array, Array], Array]:
+    """`-k_z^T psi`: Chetaev's rule."""
+
+    def reaction(t, y, z, psi):
+        return -jax.vjp(lambda z: k(t, y, z), z)[1](psi)[0]
+
+    return reaction
 
 
 def flatten(
@@ -146,7 +180,7 @@ def flatten(
 
     state = (unravel_y, unravel_z)
     v = (lambda t, y, z: z) if system.v is None else flat(system.v, *state)
-    g = r = k = p = None
+    g = r = k = p = reaction = None
     if system.p is not None:
         p = close(flat(system.p, *state), flat_y, flat_z)
     if system.g is not None and lam.size:
@@ -157,14 +191,20 @@ def flatten(
             force = flat(system.r, unravel_y, unravel_lam)
         r = close(force, flat_y, lam)
     if system.k is not None and psi.size:
-        k = close(flat(system.k, *state), flat_y, flat_z)
+        flat_k = flat(system.k, *state)
+        k = close(flat_k, flat_y, flat_z)
+        force = _ideal_reaction(flat_k)
+        if system.reaction is not None:
+            force = flat(system.reaction, *state, unravel_psi)
+        reaction = close(force, flat_y, flat_z, psi)
     flat_system = FlatSystem(
         v=None if system.v is None else close(v, flat_y, flat_z),
         p=p,
-        f=close(flat(system.f, *state, unravel_psi), flat_y, flat_z, psi),
+        f=close(flat(system.f, *state), flat_y, flat_z),
         r=r,
         g=g,
         k=k,
+        reaction=reaction,
         ny=flat_y.size,
         nz=flat_z.size,
         nlam=lam.size,

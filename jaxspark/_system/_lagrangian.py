@@ -14,10 +14,24 @@ def add(*trees):
     return jax.tree.map(lambda *leaves: sum(leaves[1:], leaves[0]), *trees)
 
 
-def pullback(function: Function, at, covector):
-    """`J^T covector`, with `J` the Jacobian of `function` at `at`, sign reversed."""
-    _, transposed = jax.vjp(function, at)
-    return jax.tree.map(jnp.negative, transposed(covector)[0])
+def nonideal_reaction(k: Function, nonideal: Function) -> Function:
+    """`nonideal - k_v^T psi`, as a function of `(t, q, v, psi, args)`."""
+
+    def reaction(t, q, v, psi, args):
+        _, transposed = jax.vjp(lambda w: k(t, q, w, args), v)
+        ideal = jax.tree.map(jnp.negative, transposed(psi)[0])
+        return add(nonideal(t, q, v, psi, args), ideal)
+
+    return reaction
+
+
+def require_psi(nonideal: Function | None, nonholonomic: Function | None) -> None:
+    """Raise `ValueError` if there is a nonideal force, but no multiplier for it."""
+    if nonideal is not None and nonholonomic is None:
+        raise ValueError(
+            "nonideal(t, q, v, psi, args) depends on the multipliers psi of "
+            "nonholonomic constraints, and there are none."
+        )
 
 
 class LagrangianSystem(AbstractConstrainedSystem):
@@ -57,11 +71,7 @@ class LagrangianSystem(AbstractConstrainedSystem):
         require_callable("lagrangian", self.lagrangian, optional=False)
         for name in ("holonomic", "nonholonomic", "force", "nonideal"):
             require_callable(name, getattr(self, name))
-        if self.nonideal is not None and self.nonholonomic is None:
-            raise ValueError(
-                "nonideal(t, q, v, psi, args) depends on the multipliers psi of "
-                "nonholonomic constraints, and there are none."
-            )
+        require_psi(self.nonideal, self.nonholonomic)
 
     @property
     def v(self) -> None:
@@ -71,17 +81,17 @@ class LagrangianSystem(AbstractConstrainedSystem):
         """The momenta `L_v`."""
         return jax.grad(self.lagrangian, 2)(t, y, z, args)
 
-    def f(self, t, y, z, psi, args):
-        """`L_q + force + nonideal - k_v^T psi`."""
-        forces = [jax.grad(self.lagrangian, 1)(t, y, z, args)]
-        if self.force is not None:
-            forces.append(self.force(t, y, z, args))
-        if self.nonideal is not None:
-            forces.append(self.nonideal(t, y, z, psi, args))
-        if self.nonholonomic is not None:
-            k = self.nonholonomic
-            forces.append(pullback(lambda w: k(t, y, w, args), z, psi))
-        return add(*forces)
+    def f(self, t, y, z, args):
+        """`L_q + force`."""
+        conservative = jax.grad(self.lagrangian, 1)(t, y, z, args)
+        return conservative if self.force is None else add(conservative, self.force(t, y, z, args))
+
+    @property
+    def reaction(self) -> Function | None:
+        """`nonideal - k_v^T psi`; without `nonideal`, the ideal reaction is the default."""
+        if self.nonideal is None or self.nonholonomic is None:
+            return None
+        return nonideal_reaction(self.nonholonomic, self.nonideal)
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """The Lagrangian and the forces."""

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 
 from .._custom_types import Function, State
 from ._constrained import AbstractConstrainedSystem, Part, require_callable
-from ._lagrangian import add, pullback
+from ._lagrangian import add, nonideal_reaction, require_psi
 
 
 class MechanicalSystem(AbstractConstrainedSystem):
     r"""Newton-Euler equations with a mass matrix that may depend on time and coordinates.
 
-        q' = v,   M(t, q) v' = force(t, q, v) - g_q^T lam - k_v^T psi
+        q' = v,   M(t, q) v' = force(t, q, v) + nonideal - g_q^T lam - k_v^T psi
         0 = g(t, q),   0 = k(t, q, v)
 
     They are solved in momentum form, `p = M v` with `p' = M v' + (M_t + M_q[v]) v`, which
@@ -29,8 +29,11 @@ class MechanicalSystem(AbstractConstrainedSystem):
         constraints, Coriolis and centrifugal ones among them (N, N m).
     - `holonomic`: `g(t, q, args)`.
     - `nonholonomic`: `k(t, q, v, args)`.
+    - `nonideal`: `nonideal(t, q, v, psi, args)`, a force that depends on the multipliers of
+        the nonholonomic constraints, dry friction for instance, structured as `q`.
 
-    **Raises:** `TypeError` if an argument is not a function.
+    **Raises:** `TypeError` if an argument is not a function, `ValueError` if `nonideal` is
+    given without `nonholonomic`.
 
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
@@ -41,12 +44,15 @@ class MechanicalSystem(AbstractConstrainedSystem):
     force: Function
     holonomic: Function | None = None
     nonholonomic: Function | None = None
+    nonideal: Function | None = None
 
     def __check_init__(self):
         require_callable("mass", self.mass, optional=False)
         require_callable("force", self.force, optional=False)
         require_callable("holonomic", self.holonomic)
         require_callable("nonholonomic", self.nonholonomic)
+        require_callable("nonideal", self.nonideal)
+        require_psi(self.nonideal, self.nonholonomic)
 
     def _momentum(self, t, q, v, args):
         flat, unravel = jax.flatten_util.ravel_pytree(v)
@@ -61,25 +67,30 @@ class MechanicalSystem(AbstractConstrainedSystem):
         """The momenta `M v`."""
         return self._momentum(t, y, z, args)
 
-    def f(self, t, y, z, psi, args):
-        """`force + (M_t + M_q[v]) v - k_v^T psi`."""
+    def f(self, t, y, z, args):
+        """`force + (M_t + M_q[v]) v`."""
         direction = (jnp.ones_like(t), z)
         _, transport = jax.jvp(lambda t, y: self._momentum(t, y, z, args), (t, y), direction)
-        forces = [self.force(t, y, z, args), transport]
-        if self.nonholonomic is not None:
-            k = self.nonholonomic
-            forces.append(pullback(lambda w: k(t, y, w, args), z, psi))
-        return add(*forces)
+        return add(self.force(t, y, z, args), transport)
+
+    @property
+    def reaction(self) -> Function | None:
+        """`nonideal - k_v^T psi`; without `nonideal`, the ideal reaction is the default."""
+        if self.nonideal is None or self.nonholonomic is None:
+            return None
+        return nonideal_reaction(self.nonholonomic, self.nonideal)
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """The mass matrix and the force."""
-        del lam, psi
+        del lam
         size = sum(leaf.size for leaf in jax.tree.leaves(z))
         matrix = jnp.zeros((size, size), jnp.result_type(*jax.tree.leaves(z)))
-        return (
+        parts = (
             Part("mass", self.mass, (y,), matrix, "a matrix, one row for each velocity"),
             Part("force", self.force, (y, z), z, "z"),
+            Part("nonideal", self.nonideal, (y, z, psi), z, "z"),
         )
+        return tuple(part for part in parts if part.function is not None)
 
     @property
     def r(self) -> None:

@@ -3,6 +3,7 @@
 from ._methods import (
     AbstractSparkMethod as AbstractSparkMethod,
     Gauss as Gauss,
+    Lobatto as Lobatto,
     RadauIIA as RadauIIA,
 )
 from ._spark import SparkTableau as SparkTableau

@@ -1,15 +1,18 @@
-"""The methods that a user names: Gauss and Radau IIA."""
+"""The methods that a user names: Gauss, Radau IIA, Lobatto, and any other tableau."""
 
-import abc
 import functools
+from typing import Literal, TypeAlias
 
 import equinox as eqx
 
+from ._collocation import collocation_spark
+from ._lobatto import FAMILIES, lobatto_spark
 from ._quadrature import gauss_nodes, radau_nodes
-from ._spark import collocation_spark, SparkTableau
+from ._spark import SparkTableau
 
 
 MAX_STAGES = 8
+Family: TypeAlias = Literal["A", "B", "C", "C*", "D"]
 
 
 class AbstractSparkMethod(eqx.Module):
@@ -18,31 +21,31 @@ class AbstractSparkMethod(eqx.Module):
     tableau: eqx.AbstractVar[SparkTableau]
 
     @property
-    @abc.abstractmethod
     def stages(self) -> int:
         """The number of internal stages `s`."""
+        return self.tableau.stages
 
     @property
-    @abc.abstractmethod
     def order(self) -> int:
         """The order of `y`, `z` and of the reported multipliers."""
+        return self.tableau.order
 
 
-def _check_stages(stages: int) -> None:
+def _check_stages(stages: int, fewest: int = 1) -> None:
     if isinstance(stages, bool) or not isinstance(stages, int):
         raise TypeError(f"stages must be a Python integer; got {stages!r}.")
-    if not 1 <= stages <= MAX_STAGES:
-        raise ValueError(f"stages must be from 1 to {MAX_STAGES}; got {stages}.")
+    if not fewest <= stages <= MAX_STAGES:
+        raise ValueError(f"stages must be from {fewest} to {MAX_STAGES}; got {stages}.")
 
 
 @functools.cache
 def _gauss(stages: int) -> SparkTableau:
-    return collocation_spark("Gauss", 2 * stages, True, gauss_nodes(stages))
+    return collocation_spark("Gauss", 2 * stages, gauss_nodes(stages))
 
 
 @functools.cache
 def _radau(stages: int) -> SparkTableau:
-    return collocation_spark("Radau IIA", 2 * stages - 1, False, radau_nodes(stages))
+    return collocation_spark("Radau IIA", 2 * stages - 1, radau_nodes(stages))
 
 
 class Gauss(AbstractSparkMethod):
@@ -67,14 +70,6 @@ class Gauss(AbstractSparkMethod):
     def __init__(self, stages: int = 2):
         _check_stages(stages)
         self.tableau = _gauss(stages)
-
-    @property
-    def stages(self) -> int:
-        return self.tableau.stages
-
-    @property
-    def order(self) -> int:
-        return self.tableau.order
 
     def __repr__(self) -> str:
         return f"Gauss(stages={self.stages})"
@@ -103,13 +98,22 @@ class RadauIIA(AbstractSparkMethod):
         _check_stages(stages)
         self.tableau = _radau(stages)
 
-    @property
-    def stages(self) -> int:
-        return self.tableau.stages
-
-    @property
-    def order(self) -> int:
-        return self.tableau.order
-
     def __repr__(self) -> str:
         return f"RadauIIA(stages={self.stages})"
+
+
+class Lobatto(AbstractSparkMethod):
+    """temp"""
+
+    tableau: SparkTableau = eqx.field(static=True, repr=False)
+    y: str = eqx.field(static=True)
+    f: str = eqx.field(static=True)
+    psi: str = eqx.field(static=True)
+
+    def __init__(self, stages: int = 2, y: Family = "A", f: Family = "B", psi: Family = "B"):
+        _check_stages(stages, fewest=2)
+        self.y, self.f, self.psi = y, f, psi
+        self.tableau = lobatto_spark(stages, y, f, psi)
+
+    def __repr__(self) -> str:
+        return f"Lobatto(stages={self.stages}, y={self.y!r}, f={self.f!r}, psi={self.psi!r})"

@@ -1,9 +1,11 @@
-"""The coefficients of an (s,s)-SPARK method and the matrices that decouple its equations.
+"""The coefficients of a SPARK method, and the assumptions that they must satisfy.
 
 Notation of L. O. Jay, *On modified Newton iterations for SPARK methods applied to
-constrained systems in mechanics*, section 2: `(c, b, A)` advances the coordinates,
-`(A_hat, b_hat)` weighs the forces, `(A_tilde, b_tilde)` the holonomic constraint forces,
-and `(A_bar, c_tilde)` places the nodes at which holonomic constraints hold.
+constrained systems in mechanics*, section 2, and *Lagrange-d'Alembert SPARK integrators for
+nonholonomic Lagrangian systems*, equations (6.1): `(c, b, A)` advances the coordinates,
+`(A_hat, b_hat)` weighs the forces `f`, `(A_psi, b_psi)` the nonholonomic constraint forces
+(the second paper's tilde), `(A_tilde, b_tilde)` the holonomic ones, and `(A_bar, c_tilde)`
+places the nodes at which holonomic constraints hold.
 """
 
 import dataclasses
@@ -11,36 +13,50 @@ import functools
 
 import numpy as np
 
-from ._quadrature import integrate_lagrange, lobatto_nodes
+from ._decoupling import Decoupling
+from ._properties import (
+    is_lagrange_dalembert,
+    is_symmetric,
+    quadrature_order,
+    stability_at_infinity,
+    stability_function,
+)
+
+
+ROUNDING = 1e-13
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SparkTableau:
-    """Coefficients of an (s,s)-SPARK method, all of them NumPy arrays.
+    """Coefficients of a SPARK method with `s` stages, all of them NumPy arrays.
 
-    Compared and hashed by identity, so that it may be static structure under `jax.jit`.
+    Holonomic constraints hold at `m` nodes after the start of the step, with `m = s` (as for
+    Gauss and Radau IIA) or `m = s - 1` (as for Lobatto). Compared and hashed by identity, so
+    that it may be static structure under `jax.jit`.
 
     **Arguments:**
 
     - `name`: of the family, for instance `"Gauss"`.
-    - `order`: of the states `y` and `z` at the end of a step.
-    - `symmetric`: whether the method is its own adjoint.
-    - `c`, `b`, `A`: shapes `(s,)`, `(s,)`, `(s, s)`.
+    - `order`: of the states `y` and `z` at the end of a step. The user's word is taken for it,
+        as far as the quadrature formula allows.
+    - `c`, `b`, `A`: shapes `(s,)`, `(s,)`, `(s, s)`; the coordinates.
     - `A_hat`, `b_hat`: shapes `(s, s)`, `(s,)`; the forces `f`.
-    - `c_tilde`, `b_tilde`: shapes `(s + 1,)`; the constraint nodes, first 0 and last 1.
-    - `A_bar`: shape `(s + 1, s)`; the coordinates at the constraint nodes.
-    - `A_tilde`: shape `(s, s + 1)`; the holonomic constraint forces `r`.
+    - `c_tilde`, `b_tilde`: shapes `(m + 1,)`; the constraint nodes, first 0 and last 1.
+    - `A_bar`: shape `(m + 1, s)`; the coordinates at the constraint nodes.
+    - `A_tilde`: shape `(s, m + 1)`; the holonomic constraint forces `r`.
+    - `A_psi`, `b_psi`: shapes `(s, s)`, `(s,)`; the nonholonomic constraint forces. By
+        default `A_hat`, `b_hat`.
+
+    **Raises:** `ValueError` if an assumption of the method does not hold, saying which.
 
     ??? cite "Reference"
-        L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
-        systems in mechanics*, section 2, and *Specialized partitioned additive
-        Runge-Kutta methods for systems of overdetermined DAEs with holonomic
-        constraints*, SIAM J. Numer. Anal. 45 (2007).
+        L. O. Jay, *Specialized partitioned additive Runge-Kutta methods for systems of
+        overdetermined DAEs with holonomic constraints*, SIAM J. Numer. Anal. 45 (2007), and
+        *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian systems*, section 6.
     """
 
     name: str
     order: int
-    symmetric: bool
     c: np.ndarray
     b: np.ndarray
     A: np.ndarray
@@ -50,34 +66,117 @@ class SparkTableau:
     b_tilde: np.ndarray
     A_bar: np.ndarray
     A_tilde: np.ndarray
+    A_psi: np.ndarray | None = None
+    b_psi: np.ndarray | None = None
 
     def __post_init__(self):
-        s = self.stages
+        if (self.A_psi is None) != (self.b_psi is None):
+            raise ValueError("A_psi and b_psi belong together: give both or neither.")
+        if self.A_psi is None:
+            object.__setattr__(self, "A_psi", self.A_hat)
+            object.__setattr__(self, "b_psi", self.b_hat)
+        self._check_shapes()
+        self._check_assumptions()
+
+    def _check_shapes(self) -> None:
+        arrays = [field.name for field in dataclasses.fields(self)][2:]
+        for name in arrays:
+            try:
+                value = np.array(getattr(self, name), np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{name} must be an array of real numbers.") from error
+            if not np.all(np.isfinite(value)):
+                raise ValueError(f"{name} holds a number that is not finite.")
+            value.flags.writeable = False
+            object.__setattr__(self, name, value)
+        s, n = self.b.size, self.b_tilde.size
+        if n not in (s, s + 1):
+            raise ValueError(
+                f"b_tilde must have s = {s} entries, or one more: as many holonomic "
+                f"constraint forces as conditions; got {n}."
+            )
         shapes = dict(
-            c=(s,), b=(s,), A=(s, s), A_hat=(s, s), b_hat=(s,), c_tilde=(s + 1,),
-            b_tilde=(s + 1,), A_bar=(s + 1, s), A_tilde=(s, s + 1),
+            c=(s,), b=(s,), A=(s, s), A_hat=(s, s), b_hat=(s,), c_tilde=(n,), b_tilde=(n,),
+            A_bar=(n, s), A_tilde=(s, n), A_psi=(s, s), b_psi=(s,),
         )  # fmt: skip
         for name, shape in shapes.items():
-            if getattr(self, name).shape != shape:
-                got = getattr(self, name).shape
+            got = getattr(self, name).shape
+            if got != shape:
                 raise ValueError(f"{name} must have shape {shape}; got {got}.")
+
+    def _check_assumptions(self) -> None:
+        def equal(a, b):
+            return np.allclose(a, b, rtol=0, atol=ROUNDING)
+
+        s = self.stages
         if np.any(self.b == 0) or len(np.unique(self.c)) < s:
             raise ValueError("A SPARK tableau needs nonzero weights b and distinct c.")
-        # With these the last constraint node is the end of the step, and e^T Q α̂ = 0.
+        sums = [self.b, self.b_hat, self.b_psi, self.b_tilde]
         assumptions = {
-            "A_bar[0] = 0": np.all(self.A_bar[0] == 0),
-            "A_bar[s] = b": np.allclose(self.A_bar[s], self.b, rtol=0, atol=1e-14),
-            "A_hat = A and b_hat = b": np.allclose(self.alpha_hat, self.alpha, rtol=0, atol=1e-14),
-            "A invertible": np.linalg.cond(self.A) < 1e12,
+            "sum(b) = sum(b_hat) = sum(b_psi) = sum(b_tilde) = 1": equal(
+                [np.sum(weights) for weights in sums], 1
+            ),
+            "A 1 = c (stages at their times)": equal(np.sum(self.A, 1), self.c),
+            "A_bar 1 = c_tilde": equal(np.sum(self.A_bar, 1), self.c_tilde),
+            "A_bar[0] = 0 (the first constraint node is the start)": np.all(self.A_bar[0] == 0),
+            "A_bar[-1] = b (the last constraint node is the end)": equal(self.A_bar[-1], self.b),
+            f"sum(b c^(i-1)) = 1/i up to i = order = {self.order}": (
+                quadrature_order(self.b, self.c, self.order) == self.order
+            ),
         }
         for words, holds in assumptions.items():
             if not holds:
                 raise ValueError(f"This tableau breaks the assumption {words}.")
+        self.decoupling.check()
 
     @property
     def stages(self) -> int:
         """The number of internal stages `s`."""
         return len(self.b)
+
+    @property
+    def constraint_nodes(self) -> int:
+        """The number of holonomic multipliers in a step, `m + 1`: `s + 1` or `s`."""
+        return len(self.b_tilde)
+
+    @property
+    def same_psi(self) -> bool:
+        """Whether both kinds of forces, `f` and those of `psi`, have the same coefficients."""
+        return np.array_equal(self.A_psi, self.A_hat) and np.array_equal(self.b_psi, self.b_hat)
+
+    @functools.cached_property
+    def symmetric(self) -> bool:
+        """Whether the method is its own adjoint: the symmetry conditions (6.3).
+
+        Asked of the coefficients of the holonomic constraints, too.
+        """
+        return is_symmetric(self)
+
+    @functools.cached_property
+    def lagrange_dalembert(self) -> bool:
+        """Whether it is a Lagrange-d'Alembert integrator: the conditions (6.2).
+
+        `b_hat = b` and `b_hat_i a_ij + b_j a_hat_ji = b_hat_i b_j`. With holonomic constraints
+        alone the method is then symplectic, if also `b_i a_tilde_ij + b_tilde_j a_bar_ji =
+        b_i b_tilde_j`, which is asked for here, too.
+        """
+        return is_lagrange_dalembert(self)
+
+    def R(self, x: complex) -> complex:
+        """The stability function `1 + x b^T (I - x A)^{-1} 1` of the coordinates."""
+        return stability_function(self.A, self.b, x)
+
+    @functools.cached_property
+    def R_infinity(self) -> float:
+        """The limit of `R(x)` for large `x`, infinite if there is none."""
+        return stability_at_infinity(self.A, self.b)
+
+    @functools.cached_property
+    def decoupling(self) -> Decoupling:
+        """The matrices by which the equations of a step fall apart."""
+        return Decoupling(
+            self.c, self.b, self.A_psi, self.b_psi, self.A_bar, self.A_tilde, self.b_tilde
+        )
 
     @property
     def alpha(self) -> np.ndarray:
@@ -90,93 +189,35 @@ class SparkTableau:
         return np.vstack([self.A_hat, self.b_hat])
 
     @property
+    def alpha_psi(self) -> np.ndarray:
+        """`[A_psi; b_psi]`, shape `(s + 1, s)`."""
+        return np.vstack([self.A_psi, self.b_psi])
+
+    @property
     def alpha_tilde(self) -> np.ndarray:
-        """`[A_tilde; b_tilde]`, shape `(s + 1, s + 1)`."""
+        """`[A_tilde; b_tilde]`, shape `(s + 1, m + 1)`."""
         return np.vstack([self.A_tilde, self.b_tilde])
-
-    @functools.cached_property
-    def gamma(self) -> np.ndarray:
-        """`[-b^T A^{-1}, 1]`, shape `(s + 1,)`; it annihilates `alpha` from the left."""
-        return np.append(-np.linalg.solve(self.A.T, self.b), 1.0)
-
-    @functools.cached_property
-    def N(self) -> np.ndarray:
-        """The quadrature conditions that nonholonomic constraints satisfy, `(s, s + 1)`.
-
-        Its rows span those of `[b_j c_j^{i-1}, 0]`, `i = 1..s-1`, and `e_{s+1}`. Legendre
-        polynomials replace the paper's monomials: the same space, but well conditioned.
-        """
-        s = self.stages
-        polynomials = np.polynomial.legendre.legvander(2 * self.c - 1, s - 1)[:, : s - 1]
-        conditions = np.zeros((s, s + 1))
-        conditions[: s - 1, :s] = (self.b[:, None] * polynomials).T
-        conditions[-1, -1] = 1.0
-        return conditions
-
-    @functools.cached_property
-    def Q_tilde(self) -> np.ndarray:
-        """`A (N alpha)^{-1} N`, shape `(s, s + 1)`, so that `Q_tilde @ alpha = A`.
-
-        This is the paper's `[I 0] + A M^{-1} 1 gamma^T`, whose `M` has rows `b^T` and
-        `b^T - i b^T C^{i-1} A`: both have the row space of `N` and the same product with
-        `alpha`. The paper's form loses four digits at `s = 8`; this one loses none.
-        """
-        return self.A @ np.linalg.solve(self.N @ self.alpha, self.N)
-
-    @functools.cached_property
-    def Q(self) -> np.ndarray:
-        """`[Q_tilde; gamma^T]`, shape `(s + 1, s + 1)`, invertible."""
-        return np.vstack([self.Q_tilde, self.gamma])
-
-    @functools.cached_property
-    def Q_inverse(self) -> np.ndarray:
-        """The inverse of `Q`."""
-        return np.linalg.inv(self.Q)
-
-    @functools.cached_property
-    def Q_check(self) -> np.ndarray:
-        """`Q blockdiag(A_ring^{-1}, 1)` with `A_ring = A_bar[1:]`, shape `(s + 1, s + 1)`."""
-        s = self.stages
-        scaled = np.linalg.solve(self.A_bar[1:].T, self.Q[:, :s].T).T
-        return np.hstack([scaled, self.Q[:, s:]])
-
-    @functools.cached_property
-    def lam_recovery(self) -> np.ndarray:
-        """`(Q alpha_tilde)^{-1}`, shape `(s + 1, s + 1)`: decoupled impulses to `Lambda`."""
-        return np.linalg.inv(self.Q @ self.alpha_tilde)
-
-    @functools.cached_property
-    def psi_recovery(self) -> np.ndarray:
-        """`(Q_tilde alpha_hat)^{-1}`, shape `(s, s)`: decoupled impulses to `Psi`."""
-        return np.linalg.inv(self.Q_tilde @ self.alpha_hat)
 
     def __repr__(self) -> str:
         kind = "symmetric" if self.symmetric else "not symmetric"
-        head = f"{self.name}, s = {self.stages}, order {self.order}, {kind}"
-        rows = np.hstack([self.c[:, None], self.A])
-        body = [" ".join(f"{x: .16f}" for x in row) for row in rows]
-        foot = " " * 20 + " ".join(f"{x: .16f}" for x in self.b)
-        return "\n".join([head, *body, foot])
+        principle = "Lagrange-d'Alembert" if self.lagrange_dalembert else "not Lagrange-d'Alembert"
+        head = f"{self.name}, s = {self.stages}, order {self.order}, {kind}, {principle}"
+        parts = [head + f", R(infinity) = {self.R_infinity:.3g}"]
+        shown: list[np.ndarray] = []
+        for name, weights in (("A", "b"), ("A_hat", "b_hat"), ("A_psi", "b_psi")):
+            alpha = np.vstack([getattr(self, name), getattr(self, weights)])
+            if not any(np.array_equal(alpha, other) for other in shown):
+                shown.append(alpha)
+                parts.append(_printed(name, weights, self.c, alpha))
+        parts.append(_printed("A_bar", None, self.c_tilde, self.A_bar))
+        return "\n".join([*parts, _printed("A_tilde", "b_tilde", self.c, self.alpha_tilde)])
 
 
-def collocation_spark(name: str, order: int, symmetric: bool, nodes: np.ndarray) -> SparkTableau:
-    """The (s,s)-SPARK tableau of the collocation method on `nodes`.
-
-    The constraint nodes are the `s + 1` Lobatto nodes, and `A_tilde` is the symplectic
-    partner of `A_bar`: `b_i A_tilde_ij + b_tilde_j A_bar_ji = b_i b_tilde_j`.
-    """
-    s = len(nodes)
-    c_tilde = lobatto_nodes(s + 1)
-    A = integrate_lagrange(nodes, nodes)
-    A_bar = integrate_lagrange(nodes, c_tilde)
-    b = A_bar[-1]
-    b_tilde = integrate_lagrange(c_tilde, np.ones(1, np.longdouble))[0]
-    A_tilde = b_tilde[None, :] * (1 - A_bar.T / b[:, None])
-    # The last constraint node is the end of the step, where A_bar repeats b.
-    A_tilde[:, -1] = 0
-    arrays = dict(
-        c=nodes, b=b, A=A, A_hat=A, b_hat=b, c_tilde=c_tilde, b_tilde=b_tilde,
-        A_bar=A_bar, A_tilde=A_tilde,
-    )  # fmt: skip
-    rounded = {key: np.asarray(value, np.float64) for key, value in arrays.items()}
-    return SparkTableau(name=name, order=order, symmetric=symmetric, **rounded)
+def _printed(name: str, weights: str | None, c: np.ndarray, alpha: np.ndarray) -> str:
+    """A Butcher tableau as text: nodes, coefficients, and below a line the weights."""
+    entries = [" ".join(f"{x: .16f}" for x in row) for row in alpha]
+    lines = [f"{name}:"]
+    lines += [f"{node: .16f} | {row}" for node, row in zip(c, entries, strict=False)]
+    if weights is not None:
+        lines += ["-" * len(lines[-1]), f"{weights:>19} | {entries[-1]}"]
+    return "\n".join(lines)
