@@ -12,6 +12,13 @@ from ._consistent import (
     project as project,
     Projection as Projection,
 )
+from ._dalembert import (
+    discrete_action as discrete_action,
+    discrete_euler_lagrange as discrete_euler_lagrange,
+    DiscreteAction as DiscreteAction,
+    DiscreteEulerLagrange as DiscreteEulerLagrange,
+)
+from ._diagnostics import energy as energy, momentum_map as momentum_map
 from ._kkt import (
     AbstractLinearSolver as AbstractLinearSolver,
     DenseInverse as DenseInverse,
@@ -43,6 +50,7 @@ from ._tableau import (
     Gauss as Gauss,
     Lobatto as Lobatto,
     RadauIIA as RadauIIA,
+    SparkMethod as SparkMethod,
     SparkTableau as SparkTableau,
 )
 

@@ -8,7 +8,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import Args, FloatScalar, RealScalarLike, State
-from .._system import AbstractConstrainedSystem, as_state, FlatSystem, flatten
+from .._system import (
+    AbstractConstrainedSystem,
+    as_state,
+    FlatSystem,
+    flatten,
+    over_times,
+)
 
 
 class ConstraintResiduals(eqx.Module):
@@ -63,7 +69,7 @@ def _prepare(system, t, y, z, args):
 
 def constraint_residuals(
     system: AbstractConstrainedSystem,
-    t: RealScalarLike,
+    t: Any,
     y: State,
     z: State,
     args: Args = None,
@@ -73,13 +79,21 @@ def constraint_residuals(
     **Arguments:**
 
     - `system`: the constrained system.
-    - `t`, `y`, `z`, `args`: where.
+    - `t`, `y`, `z`: a time and a state; or a vector of times, and states with a leading axis,
+        for instance `solution.ts, solution.ys, solution.zs`.
+    - `args`: passed to the system's functions.
 
-    **Returns:** a [`jaxspark.ConstraintResiduals`][].
+    **Returns:** a [`jaxspark.ConstraintResiduals`][], with a leading axis for a vector of times.
     """
-    flat, *at = _prepare(system, t, y, z, args)
-    g, gdot, k = flat_residuals(flat, *at)
-    return ConstraintResiduals(flat.unravel_lam(g), flat.unravel_lam(gdot), flat.unravel_psi(k))
+
+    def at(t, y, z):
+        flat, flat_y, flat_z = flatten(system, t, y, z, args)
+        g, gdot, k = flat_residuals(flat, t, flat_y, flat_z)
+        return ConstraintResiduals(
+            flat.unravel_lam(g), flat.unravel_lam(gdot), flat.unravel_psi(k)
+        )
+
+    return over_times(at, t, y, z)
 
 
 def velocity_constraints(

@@ -8,3 +8,4 @@ from ._constrained import (
 from ._flat import FlatSystem as FlatSystem, flatten as flatten
 from ._lagrangian import LagrangianSystem as LagrangianSystem
 from ._mechanical import MechanicalSystem as MechanicalSystem
+from ._times import over_times as over_times

@@ -5,5 +5,6 @@ from ._methods import (
     Gauss as Gauss,
     Lobatto as Lobatto,
     RadauIIA as RadauIIA,
+    SparkMethod as SparkMethod,
 )
 from ._spark import SparkTableau as SparkTableau

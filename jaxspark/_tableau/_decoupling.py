@@ -27,7 +27,16 @@ class Decoupling:
     **Arguments:** the coefficients of a [`jaxspark.SparkTableau`][].
     """
 
-    def __init__(self, c, b, A_psi, b_psi, A_bar, A_tilde, b_tilde):
+    def __init__(
+        self,
+        c: np.ndarray,
+        b: np.ndarray,
+        A_psi: np.ndarray,
+        b_psi: np.ndarray,
+        A_bar: np.ndarray,
+        A_tilde: np.ndarray,
+        b_tilde: np.ndarray,
+    ):
         self.c, self.b = c, b
         self.alpha_psi = np.vstack([A_psi, b_psi])
         self.alpha_tilde = np.vstack([A_tilde, b_tilde])
@@ -143,4 +152,4 @@ class Decoupling:
         if self.A_bar.shape[0] == self.b.size + 1:
             return None
         row = self.gamma @ self.alpha_tilde @ self.lam_recovery
-        return None if np.max(np.abs(row)) <= 1e-12 else row
+        return None if np.max(np.abs(row)) <= 1e-12 else _without_rounding(row)

@@ -60,10 +60,6 @@ def lobatto_spark(stages: int, y: str, f: str, psi: str) -> SparkTableau:
     Runge-Kutta methods for constrained Hamiltonian systems*, SIAM J. Numer. Anal. 33 (1996).
     """
     c, b, families = lobatto_coefficients(stages)
-    arrays = dict(
-        c=c, b=b, A=families[y], A_hat=families[f], b_hat=b, c_tilde=c, b_tilde=b,
-        A_bar=families["A"], A_tilde=families["B"], A_psi=families[psi], b_psi=b,
-    )  # fmt: skip
-    rounded = {key: np.asarray(value, np.float64) for key, value in arrays.items()}
     name = f"Lobatto III{y}-III{f}-III{psi}"
-    return SparkTableau(name=name, order=2 * stages - 2, **rounded)
+    order = 2 * stages - 2
+    return SparkTableau.build(name, order, c, b, families[y], families[f], families[psi])

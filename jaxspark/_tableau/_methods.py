@@ -1,18 +1,16 @@
 """The methods that a user names: Gauss, Radau IIA, Lobatto, and any other tableau."""
 
 import functools
-from typing import Literal, TypeAlias
 
 import equinox as eqx
+import numpy as np
 
-from ._collocation import collocation_spark
 from ._lobatto import FAMILIES, lobatto_spark
-from ._quadrature import gauss_nodes, radau_nodes
+from ._quadrature import gauss_nodes, integrate_lagrange, radau_nodes
 from ._spark import SparkTableau
 
 
 MAX_STAGES = 8
-Family: TypeAlias = Literal["A", "B", "C", "C*", "D"]
 
 
 class AbstractSparkMethod(eqx.Module):
@@ -38,14 +36,20 @@ def _check_stages(stages: int, fewest: int = 1) -> None:
         raise ValueError(f"stages must be from {fewest} to {MAX_STAGES}; got {stages}.")
 
 
+def _collocation(name: str, order: int, nodes: np.ndarray) -> SparkTableau:
+    """The (s,s)-SPARK tableau of the collocation method on `nodes`."""
+    b = integrate_lagrange(nodes, np.ones(1, np.longdouble))[0]
+    return SparkTableau.build(name, order, nodes, b, integrate_lagrange(nodes, nodes))
+
+
 @functools.cache
 def _gauss(stages: int) -> SparkTableau:
-    return collocation_spark("Gauss", 2 * stages, gauss_nodes(stages))
+    return _collocation("Gauss", 2 * stages, gauss_nodes(stages))
 
 
 @functools.cache
 def _radau(stages: int) -> SparkTableau:
-    return collocation_spark("Radau IIA", 2 * stages - 1, radau_nodes(stages))
+    return _collocation("Radau IIA", 2 * stages - 1, radau_nodes(stages))
 
 
 class Gauss(AbstractSparkMethod):
@@ -103,17 +107,75 @@ class RadauIIA(AbstractSparkMethod):
 
 
 class Lobatto(AbstractSparkMethod):
-    """temp"""
+    """The SPARK methods of Lobatto type: order `2s - 2`.
+
+    The coordinates `y`, the forces `f` and the nonholonomic constraint forces (those of `psi`)
+    are weighed by the coefficients of three families, each IIIA, IIIB, IIIC, IIIC* or IIID.
+    Holonomic constraints hold at the Lobatto nodes, where the coordinates are found by IIIA,
+    and their forces enter by IIIB, whatever the other families are.
+
+    - `Lobatto(s)`, IIIA-IIIB-IIIB, is symmetric, symplectic for holonomic systems, and a
+        Lagrange-d'Alembert integrator. With holonomic constraints, `v = z`, and `s = 2` it is
+        RATTLE.
+    - `y="D", f="D", psi="D"` is symmetric and a Lagrange-d'Alembert integrator, too.
+    - `psi="C"`, `"C*"` with IIIA-IIIB, and `y="C", f="C*", psi="C"`, are Lagrange-d'Alembert
+        integrators, but not symmetric.
+    - `y="C", f="C", psi="C"` is stiffly accurate, as Radau IIA is, and none of these.
+
+    The last velocity is not one of the stages, and multiplies the mass matrix alone: this
+    must be regular. Work and constraints are those of Gauss' method of the same stages, whose
+    order is higher by two; what Lobatto methods have is stages at both ends of a step.
+
+    **Arguments:**
+
+    - `stages`: the number of stages `s`, from 2 to 8.
+    - `y`, `f`, `psi`: the families, `"A"`, `"B"`, `"C"`, `"C*"` or `"D"`; `psi` not `"A"`. What
+        they amount to, `tableau.symmetric`, `tableau.lagrange_dalembert` and
+        `tableau.R_infinity` tell.
+
+    **Raises:** `ValueError` if `stages` is out of range, there is no such family, or they do
+    not make a method; `TypeError` if `stages` is no integer.
+
+    ??? cite "Reference"
+        L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian systems*,
+        section 7; for holonomic constraints *Symplectic partitioned Runge-Kutta methods for
+        constrained Hamiltonian systems*, SIAM J. Numer. Anal. 33 (1996).
+    """
 
     tableau: SparkTableau = eqx.field(static=True, repr=False)
     y: str = eqx.field(static=True)
     f: str = eqx.field(static=True)
     psi: str = eqx.field(static=True)
 
-    def __init__(self, stages: int = 2, y: Family = "A", f: Family = "B", psi: Family = "B"):
+    def __init__(self, stages: int = 2, y: str = "A", f: str = "B", psi: str = "B"):
         _check_stages(stages, fewest=2)
+        for name, family in (("y", y), ("f", f), ("psi", psi)):
+            if family not in FAMILIES:
+                raise ValueError(f"{name} must be one of {', '.join(FAMILIES)}; got {family!r}.")
         self.y, self.f, self.psi = y, f, psi
         self.tableau = lobatto_spark(stages, y, f, psi)
 
     def __repr__(self) -> str:
         return f"Lobatto(stages={self.stages}, y={self.y!r}, f={self.f!r}, psi={self.psi!r})"
+
+
+class SparkMethod(AbstractSparkMethod):
+    """The SPARK method with coefficients of one's own.
+
+    **Arguments:**
+
+    - `tableau`: a [`jaxspark.SparkTableau`][], which has checked its assumptions. Make it once:
+        tableaux are compared by identity, and each new one compiles anew.
+
+    **Raises:** `TypeError` if it is none.
+    """
+
+    tableau: SparkTableau = eqx.field(static=True, repr=False)
+
+    def __init__(self, tableau: SparkTableau):
+        if not isinstance(tableau, SparkTableau):
+            raise TypeError(f"tableau must be a jaxspark.SparkTableau; got {tableau!r}.")
+        self.tableau = tableau
+
+    def __repr__(self) -> str:
+        return f"SparkMethod({self.tableau.name}, stages={self.stages})"

@@ -74,7 +74,8 @@ def stability_at_infinity(A: np.ndarray, b: np.ndarray) -> float:
     numerator, denominator = np.poly(A - b[None, :]).real, np.poly(A).real
     for above, below in zip(numerator[::-1], denominator[::-1], strict=True):
         if abs(below) > ROUNDING:
-            return float(above / below) if abs(above) > ROUNDING else 0.0
+            # These are 0, 1 or -1 for all families; rounding errors are cut off.
+            return round(float(above / below), 9) if abs(above) > ROUNDING else 0.0
         if abs(above) > ROUNDING:
             return float("inf")
     return 1.0

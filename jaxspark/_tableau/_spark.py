@@ -10,10 +10,12 @@ places the nodes at which holonomic constraints hold.
 
 import dataclasses
 import functools
+from typing import Any
 
 import numpy as np
 
 from ._decoupling import Decoupling
+from ._holonomic import holonomic_coefficients
 from ._properties import (
     is_lagrange_dalembert,
     is_symmetric,
@@ -44,8 +46,10 @@ class SparkTableau:
     - `c_tilde`, `b_tilde`: shapes `(m + 1,)`; the constraint nodes, first 0 and last 1.
     - `A_bar`: shape `(m + 1, s)`; the coordinates at the constraint nodes.
     - `A_tilde`: shape `(s, m + 1)`; the holonomic constraint forces `r`.
-    - `A_psi`, `b_psi`: shapes `(s, s)`, `(s,)`; the nonholonomic constraint forces. By
-        default `A_hat`, `b_hat`.
+    - `A_psi`, `b_psi`: shapes `(s, s)`, `(s,)`; the nonholonomic constraint forces.
+
+    [`jaxspark.SparkTableau.build`][] needs fewer. [`jaxspark.SparkMethod`][] makes a method of
+    it.
 
     **Raises:** `ValueError` if an assumption of the method does not hold, saying which.
 
@@ -66,15 +70,43 @@ class SparkTableau:
     b_tilde: np.ndarray
     A_bar: np.ndarray
     A_tilde: np.ndarray
-    A_psi: np.ndarray | None = None
-    b_psi: np.ndarray | None = None
+    A_psi: np.ndarray
+    b_psi: np.ndarray
+
+    @classmethod
+    def build(
+        cls,
+        name: str,
+        order: int,
+        c: Any,
+        b: Any,
+        A: Any,
+        A_hat: Any = None,
+        A_psi: Any = None,
+    ) -> "SparkTableau":
+        """A tableau from the coefficients of its stages, the same weights for all forces.
+
+        Holonomic constraints hold at Lobatto nodes: at the stages themselves, if these are
+        the `s` Lobatto nodes, else at `s + 1` of them. The coordinates there are interpolated,
+        and `A_tilde` is the symplectic partner: `b_i A_tilde_ij + b_tilde_j A_bar_ji = b_i
+        b_tilde_j`.
+
+        **Arguments:**
+
+        - `name`, `order`, `c`, `b`, `A`: see [`jaxspark.SparkTableau`][].
+        - `A_hat`: of the forces `f`; by default `A`.
+        - `A_psi`: of the nonholonomic constraint forces; by default `A_hat`.
+
+        **Raises:** `ValueError` if an assumption does not hold, saying which.
+        """
+        A_hat = A if A_hat is None else A_hat
+        A_psi = A_hat if A_psi is None else A_psi
+        holonomic = holonomic_coefficients(c, b)
+        return cls(
+            name, order, c=c, b=b, A=A, A_hat=A_hat, b_hat=b, A_psi=A_psi, b_psi=b, **holonomic
+        )
 
     def __post_init__(self):
-        if (self.A_psi is None) != (self.b_psi is None):
-            raise ValueError("A_psi and b_psi belong together: give both or neither.")
-        if self.A_psi is None:
-            object.__setattr__(self, "A_psi", self.A_hat)
-            object.__setattr__(self, "b_psi", self.b_hat)
         self._check_shapes()
         self._check_assumptions()
 

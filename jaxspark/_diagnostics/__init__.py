@@ -1,0 +1,4 @@
+"""What a solution conserves, or should: energy and momentum maps."""
+
+from ._energy import energy as energy
+from ._momentum import momentum_map as momentum_map

@@ -1,0 +1,70 @@
+"""The energy of a system."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._custom_types import Args, Function, State
+from .._system import (
+    AbstractConstrainedSystem,
+    as_args,
+    flatten,
+    LagrangianSystem,
+    over_times,
+)
+
+
+def energy(
+    system: AbstractConstrainedSystem,
+    t: Any,
+    y: State,
+    z: State,
+    args: Args = None,
+    *,
+    potential: Function | None = None,
+) -> Float[Array, "..."]:
+    """The energy of a state, or of every state of a solution (J).
+
+    `L_v v - L` of a [`jaxspark.LagrangianSystem`][]; for other systems `p(t, y, z) z / 2 + U(t,
+    y)`, with momenta `p` that are linear in `z`. It is conserved if nothing depends on time,
+    no force but that of the potential acts, and the constraints do no work: ideal holonomic
+    constraints, and ideal nonholonomic ones that are linear in the velocity.
+
+    **Arguments:**
+
+    - `system`: the constrained system.
+    - `t`, `y`, `z`: a time and a state; or a vector of times, and states with a leading axis,
+        for instance `solution.ts, solution.ys, solution.zs`.
+    - `args`: passed to the system's functions.
+    - `potential`: `U(t, y, args)`, the potential energy (J), of a system that has no
+        Lagrangian.
+
+    **Returns:** a number, or a vector with one for each time.
+
+    **Raises:** `ValueError` if the potential is missing, or given with a Lagrangian.
+
+    Source: L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian
+    systems*, equation (2.8).
+    """
+    if isinstance(system, LagrangianSystem):
+        if potential is not None:
+            raise ValueError("The potential energy is part of the Lagrangian: leave it out.")
+        lagrangian = system.lagrangian
+    elif potential is None:
+        raise ValueError(
+            "This system is not given by a Lagrangian, so that its potential energy is not "
+            "known: pass potential(t, y, args), zero if there is none."
+        )
+
+    def at(t, y, z):
+        dtype = jnp.result_type(*jax.tree.leaves(y))
+        given = as_args(args, dtype)
+        flat, flat_y, flat_z = flatten(system, t, y, z, given)
+        momentum = jnp.sum(flat.momentum(t, flat_y, flat_z) * flat_z)
+        if potential is None:
+            return momentum - jnp.asarray(lagrangian(t, y, z, given), dtype)
+        return 0.5 * momentum + jnp.asarray(potential(t, y, given), dtype)
+
+    return over_times(at, t, y, z)
