@@ -19,6 +19,7 @@ from ._dalembert import (
     DiscreteEulerLagrange as DiscreteEulerLagrange,
 )
 from ._diagnostics import energy as energy, momentum_map as momentum_map
+from ._friction import dry_friction as dry_friction, regularised_norm as regularised_norm
 from ._kkt import (
     AbstractLinearSolver as AbstractLinearSolver,
     DenseInverse as DenseInverse,

@@ -17,7 +17,8 @@ class RESULTS(eqx.Enumeration):
     )
     singular = (
         "The matrix K2 = [[p_z, -r_lam, -f_psi], [g_y v_z, 0, 0], [k_z, 0, 0]] is singular: "
-        "the constraints are redundant, or act on directions without mass. "
+        "the constraints are redundant, or act on directions without mass; for Lobatto methods, "
+        "p_z must be regular, too. "
         "jaxspark.constraint_rank tells which combination of constraints is at fault."
     )
     nonfinite = (

@@ -177,9 +177,9 @@ def test_arguments_that_are_no_functions(build, name):
 
 
 def test_functions_that_lack_their_constraint():
-    with pytest.raises(ValueError, match="no constraint g"):
+    with pytest.raises(ValueError, match="no holonomic constraint g"):
         ConstrainedSystem(forces, r=forces)
-    with pytest.raises(ValueError, match="no constraint k"):
+    with pytest.raises(ValueError, match="no nonholonomic constraint k"):
         ConstrainedSystem(forces, reaction=forces)
     with pytest.raises(ValueError, match="nonideal"):
         LagrangianSystem(energy, nonideal=forces)

@@ -89,9 +89,7 @@ def constraint_residuals(
     def at(t, y, z):
         flat, flat_y, flat_z = flatten(system, t, y, z, args)
         g, gdot, k = flat_residuals(flat, t, flat_y, flat_z)
-        return ConstraintResiduals(
-            flat.unravel_lam(g), flat.unravel_lam(gdot), flat.unravel_psi(k)
-        )
+        return ConstraintResiduals(flat.unravel_lam(g), flat.unravel_lam(gdot), flat.unravel_psi(k))
 
     return over_times(at, t, y, z)
 

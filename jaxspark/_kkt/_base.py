@@ -86,7 +86,7 @@ def kkt_blocks(
         return system.reaction_force(t, y, z, psi)
 
     def r(lam):
-        return system.constraint_force(t, y, lam)
+        return system.constraint_force(t, y, z, lam)
 
     return KKTBlocks(
         p_z=identity if system.p is None else jax.jacfwd(system.p, 2)(t, y, z),

@@ -30,6 +30,9 @@ def stage_residual(
 
     **Returns:** a function from [`jaxspark.Stages`][] to residuals of the same shapes.
 
+    **Raises:** `ValueError` if the system has friction that needs the velocities where the
+    holonomic constraints hold, and the method has none there.
+
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
         systems in mechanics*, equations (4)-(7), and, for coefficients of their own for the
@@ -43,6 +46,11 @@ def stage_residual(
     T = t0 + nodes * h
     T_tilde = t0 + jnp.asarray(tableau.c_tilde, dtype) * h
     p0 = system.momentum(t0, y0, z0)
+    if system.friction is not None and not tableau.nodes_are_stages:
+        raise ValueError(
+            "friction(t, y, z, lam, args) needs the velocities where the holonomic constraints "
+            f"hold, and {tableau.name} has none there. Use jaxspark.Lobatto."
+        )
 
     def residual(x: Stages) -> Stages:
         Y, Z = x.y, x.z
@@ -65,6 +73,8 @@ def stage_residual(
                 balance = balance - h * forces
         if system.r is not None:
             R = jax.vmap(system.r)(T_tilde, Y_tilde, x.lam)
+            if system.friction is not None:
+                R = R + jax.vmap(system.friction)(T_tilde, Y_tilde, Z[:s], x.lam)
             balance = balance - h * mix(tableau.alpha_tilde, R)
         r2 = mix(decoupling.Q, balance)
 

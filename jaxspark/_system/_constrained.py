@@ -24,18 +24,20 @@ class Part(NamedTuple):
 
 
 class AbstractConstrainedSystem(eqx.Module):
-    r"""The seven functions of a constrained system, as plain JAX functions.
+    r"""The functions of a constrained system, as plain JAX functions.
 
         y' = v(t, y, z)
-        d/dt p(t, y, z) = f(t, y, z) + r(t, y, lam) + reaction(t, y, z, psi)
+        d/dt p(t, y, z) = f(t, y, z) + r(t, y, lam) + friction(t, y, z, lam)
+                          + reaction(t, y, z, psi)
         0 = g(t, y),   0 = g_t + g_y v,   0 = k(t, y, z)
 
     A function that is `None` stands for its default: `v = z`, `p = z`, no constraint `g`,
-    no constraint `k`, and for `r` and `reaction` the ideal constraint forces
+    no constraint `k`, no friction, and for `r` and `reaction` the ideal constraint forces
     `-(g_y v_z)^T lam` and `-k_z^T psi`.
 
     The paper has `f(t, y, z, psi)` in place of `f + reaction`. They are apart here because
-    methods of Lobatto type may give them different coefficients.
+    methods of Lobatto type may give them different coefficients. It has no `friction`, whose
+    velocities Gauss and Radau IIA methods do not have where the constraints hold.
 
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
@@ -59,6 +61,8 @@ class AbstractConstrainedSystem(eqx.Module):
         def k(self) -> Function | None: ...
         @property
         def reaction(self) -> Function | None: ...
+        @property
+        def friction(self) -> Function | None: ...
     else:
         v: eqx.AbstractVar[Function | None]
         p: eqx.AbstractVar[Function | None]
@@ -67,6 +71,7 @@ class AbstractConstrainedSystem(eqx.Module):
         g: eqx.AbstractVar[Function | None]
         k: eqx.AbstractVar[Function | None]
         reaction: eqx.AbstractVar[Function | None]
+        friction: eqx.AbstractVar[Function | None]
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """The functions that the user gave, and what they should return.
@@ -84,6 +89,7 @@ class AbstractConstrainedSystem(eqx.Module):
             Part("f (forces)", self.f, (y, z), z, "z"),
             Part("r", self.r, (y, lam), z, "z"),
             Part("reaction", self.reaction, (y, z, psi), z, "z"),
+            Part("friction", self.friction, (y, z, lam), z, "z"),
         )
         return tuple(part for part in parts if part.function is not None)
 
@@ -92,12 +98,14 @@ class ConstrainedSystem(AbstractConstrainedSystem):
     """A constrained system given by its functions.
 
         y' = v(t, y, z)
-        d/dt p(t, y, z) = f(t, y, z) + r(t, y, lam) + reaction(t, y, z, psi)
+        d/dt p(t, y, z) = f(t, y, z) + r(t, y, lam) + friction(t, y, z, lam)
+                          + reaction(t, y, z, psi)
         0 = g(t, y),   0 = g_t + g_y v,   0 = k(t, y, z)
 
     Regularity is needed of `K2 = [[p_z, -r_lam, -f_psi], [g_y v_z, 0, 0], [k_z, 0, 0]]`, with
-    `f_psi` the derivative of `reaction`, and of `K3`, its leading part without `psi`; the
-    mass matrix `p_z` itself may be singular, except for methods of Lobatto type.
+    `f_psi` the derivative of `reaction` and `r_lam` that of `r + friction`, and of `K3`, its
+    leading part without `psi`; the mass matrix `p_z` itself may be singular, except for methods
+    of Lobatto type.
 
     The states `y` (coordinates) and `z` (velocities) are arrays or PyTrees of arrays. What
     `g` and `k` return, an array or a PyTree of arrays, gives `lam` and `psi` their
@@ -114,9 +122,13 @@ class ConstrainedSystem(AbstractConstrainedSystem):
     - `k`: `k(t, y, z, args)`, the nonholonomic constraints.
     - `reaction`: `reaction(t, y, z, psi, args)`, the nonholonomic constraint forces, friction
         that depends on them included, structured as `z`. Default `-k_z^T psi`.
+    - `friction`: `friction(t, y, z, lam, args)`, forces of the holonomic constraints that
+        depend on the velocities, too, as dry friction does, structured as `z`. Only for
+        [`jaxspark.Lobatto`][].
 
-    **Raises:** `TypeError` if one of them is not callable, `ValueError` if `r` is given
-    without `g`, or `reaction` without `k`. Wrong shapes and dtypes are found where the system meets its first state.
+    **Raises:** `TypeError` if one of them is not callable, `ValueError` if there is `r` or
+    `friction` without `g`, or `reaction` without `k`. Wrong shapes and dtypes are found where
+    the system meets its first state.
 
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
@@ -130,15 +142,24 @@ class ConstrainedSystem(AbstractConstrainedSystem):
     g: Function | None = None
     k: Function | None = None
     reaction: Function | None = None
+    friction: Function | None = None
 
     def __check_init__(self):
         require_callable("f", self.f, optional=False)
-        for name in ("v", "p", "r", "g", "k", "reaction"):
+        for name in ("v", "p", "r", "g", "k", "reaction", "friction"):
             require_callable(name, getattr(self, name))
-        if self.r is not None and self.g is None:
-            raise ValueError("r(t, y, lam, args) is given, but no constraint g.")
+        require_holonomic("r(t, y, lam, args)", self.r, self.g)
+        require_holonomic("friction(t, y, z, lam, args)", self.friction, self.g)
         if self.reaction is not None and self.k is None:
-            raise ValueError("reaction(t, y, z, psi, args) is given, but no constraint k.")
+            raise ValueError(
+                "reaction(t, y, z, psi, args) is given, but no nonholonomic constraint k."
+            )
+
+
+def require_holonomic(name: str, force: Function | None, g: Function | None) -> None:
+    """Raise `ValueError` if a force of the holonomic constraints is given, but no constraint."""
+    if force is not None and g is None:
+        raise ValueError(f"{name} is given, but no holonomic constraint g.")
 
 
 def require_callable(name: str, function: Any, *, optional: bool = True) -> None:

@@ -40,6 +40,7 @@ class FlatSystem(eqx.Module):
     g: Function | None
     k: Function | None
     reaction: Function | None
+    friction: Function | None
     ny: int = eqx.field(static=True)
     nz: int = eqx.field(static=True)
     nlam: int = eqx.field(static=True)
@@ -81,12 +82,17 @@ class FlatSystem(eqx.Module):
         return jnp.zeros(0, y.dtype) if self.k is None else self.k(t, y, z)
 
     def constraint_force(
-        self, t: FloatScalar, y: Float[Array, " ny"], lam: Float[Array, " nlam"]
+        self,
+        t: FloatScalar,
+        y: Float[Array, " ny"],
+        z: Float[Array, " nz"],
+        lam: Float[Array, " nlam"],
     ) -> Float[Array, " nz"]:
-        """`r(t, y, lam)`, zero if there is no holonomic constraint."""
+        """`r(t, y, lam) + friction(t, y, z, lam)`, zero if there is no holonomic constraint."""
         if self.r is None:
             return jnp.zeros(self.nz, y.dtype)
-        return self.r(t, y, lam)
+        ideal = self.r(t, y, lam)
+        return ideal if self.friction is None else ideal + self.friction(t, y, z, lam)
 
     def reaction_force(
         self,
@@ -108,8 +114,8 @@ class FlatSystem(eqx.Module):
         lam: Float[Array, " nlam"],
         psi: Float[Array, " npsi"],
     ) -> Float[Array, " nz"]:
-        """All that changes the momentum, `f + r + reaction`."""
-        constraints = self.constraint_force(t, y, lam) + self.reaction_force(t, y, z, psi)
+        """All that changes the momentum, `f + r + friction + reaction`."""
+        constraints = self.constraint_force(t, y, z, lam) + self.reaction_force(t, y, z, psi)
         return self.f(t, y, z) + constraints
 
 
@@ -180,7 +186,7 @@ def flatten(
 
     state = (unravel_y, unravel_z)
     v = (lambda t, y, z: z) if system.v is None else flat(system.v, *state)
-    g = r = k = p = reaction = None
+    g = r = k = p = reaction = friction = None
     if system.p is not None:
         p = close(flat(system.p, *state), flat_y, flat_z)
     if system.g is not None and lam.size:
@@ -190,6 +196,8 @@ def flatten(
         if system.r is not None:
             force = flat(system.r, unravel_y, unravel_lam)
         r = close(force, flat_y, lam)
+        if system.friction is not None:
+            friction = close(flat(system.friction, *state, unravel_lam), flat_y, flat_z, lam)
     if system.k is not None and psi.size:
         flat_k = flat(system.k, *state)
         k = close(flat_k, flat_y, flat_z)
@@ -205,6 +213,7 @@ def flatten(
         g=g,
         k=k,
         reaction=reaction,
+        friction=friction,
         ny=flat_y.size,
         nz=flat_z.size,
         nlam=lam.size,

@@ -6,7 +6,12 @@ import jax
 import jax.numpy as jnp
 
 from .._custom_types import Function, State
-from ._constrained import AbstractConstrainedSystem, Part, require_callable
+from ._constrained import (
+    AbstractConstrainedSystem,
+    Part,
+    require_callable,
+    require_holonomic,
+)
 
 
 def add(*trees):
@@ -37,7 +42,7 @@ def require_psi(nonideal: Function | None, nonholonomic: Function | None) -> Non
 class LagrangianSystem(AbstractConstrainedSystem):
     r"""A Lagrangian system with holonomic and nonholonomic constraints.
 
-        d/dt L_v = L_q + force + nonideal - g_q^T lam - k_v^T psi,   q' = v
+        d/dt L_v = L_q + force + friction + nonideal - g_q^T lam - k_v^T psi,   q' = v
         0 = g(t, q),   0 = k(t, q, v)
 
     **Arguments:**
@@ -49,12 +54,13 @@ class LagrangianSystem(AbstractConstrainedSystem):
     - `force`: `force(t, q, v, args)`, the generalised forces that have no potential,
         structured as `q` (N, N m).
     - `nonideal`: `nonideal(t, q, v, psi, args)`, a force that depends on the multipliers of
-        the nonholonomic constraints, dry friction for instance, structured as `q`. A
-        holonomic constraint whose reaction it needs can be given at the velocity level,
-        as a nonholonomic one.
+        the nonholonomic constraints, dry friction for instance, structured as `q`.
+    - `friction`: `friction(t, q, v, lam, args)`, the same for the multipliers of the holonomic
+        constraints. Only for [`jaxspark.Lobatto`][]; for other methods such a constraint can be
+        given at the velocity level, as a nonholonomic one.
 
     **Raises:** `TypeError` if an argument is not a function, `ValueError` if `nonideal` is
-    given without `nonholonomic`.
+    given without `nonholonomic`, or `friction` without `holonomic`.
 
     ??? cite "Reference"
         L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian
@@ -66,11 +72,13 @@ class LagrangianSystem(AbstractConstrainedSystem):
     nonholonomic: Function | None = None
     force: Function | None = None
     nonideal: Function | None = None
+    friction: Function | None = None
 
     def __check_init__(self):
         require_callable("lagrangian", self.lagrangian, optional=False)
-        for name in ("holonomic", "nonholonomic", "force", "nonideal"):
+        for name in ("holonomic", "nonholonomic", "force", "nonideal", "friction"):
             require_callable(name, getattr(self, name))
+        require_holonomic("friction(t, q, v, lam, args)", self.friction, self.holonomic)
         require_psi(self.nonideal, self.nonholonomic)
 
     @property
@@ -95,12 +103,12 @@ class LagrangianSystem(AbstractConstrainedSystem):
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """The Lagrangian and the forces."""
-        del lam
         number = jnp.zeros((), jnp.result_type(*jax.tree.leaves(y)))
         parts = (
             Part("lagrangian", self.lagrangian, (y, z), number, "a number"),
             Part("force", self.force, (y, z), z, "z"),
             Part("nonideal", self.nonideal, (y, z, psi), z, "z"),
+            Part("friction", self.friction, (y, z, lam), z, "z"),
         )
         return tuple(part for part in parts if part.function is not None)
 

@@ -7,14 +7,19 @@ import jax.flatten_util
 import jax.numpy as jnp
 
 from .._custom_types import Function, State
-from ._constrained import AbstractConstrainedSystem, Part, require_callable
+from ._constrained import (
+    AbstractConstrainedSystem,
+    Part,
+    require_callable,
+    require_holonomic,
+)
 from ._lagrangian import add, nonideal_reaction, require_psi
 
 
 class MechanicalSystem(AbstractConstrainedSystem):
     r"""Newton-Euler equations with a mass matrix that may depend on time and coordinates.
 
-        q' = v,   M(t, q) v' = force(t, q, v) + nonideal - g_q^T lam - k_v^T psi
+        q' = v,   M(t, q) v' = force + friction + nonideal - g_q^T lam - k_v^T psi
         0 = g(t, q),   0 = k(t, q, v)
 
     They are solved in momentum form, `p = M v` with `p' = M v' + (M_t + M_q[v]) v`, which
@@ -31,9 +36,11 @@ class MechanicalSystem(AbstractConstrainedSystem):
     - `nonholonomic`: `k(t, q, v, args)`.
     - `nonideal`: `nonideal(t, q, v, psi, args)`, a force that depends on the multipliers of
         the nonholonomic constraints, dry friction for instance, structured as `q`.
+    - `friction`: `friction(t, q, v, lam, args)`, the same for the multipliers of the holonomic
+        constraints. Only for [`jaxspark.Lobatto`][].
 
     **Raises:** `TypeError` if an argument is not a function, `ValueError` if `nonideal` is
-    given without `nonholonomic`.
+    given without `nonholonomic`, or `friction` without `holonomic`.
 
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
@@ -45,6 +52,7 @@ class MechanicalSystem(AbstractConstrainedSystem):
     holonomic: Function | None = None
     nonholonomic: Function | None = None
     nonideal: Function | None = None
+    friction: Function | None = None
 
     def __check_init__(self):
         require_callable("mass", self.mass, optional=False)
@@ -52,6 +60,8 @@ class MechanicalSystem(AbstractConstrainedSystem):
         require_callable("holonomic", self.holonomic)
         require_callable("nonholonomic", self.nonholonomic)
         require_callable("nonideal", self.nonideal)
+        require_callable("friction", self.friction)
+        require_holonomic("friction(t, q, v, lam, args)", self.friction, self.holonomic)
         require_psi(self.nonideal, self.nonholonomic)
 
     def _momentum(self, t, q, v, args):
@@ -82,13 +92,13 @@ class MechanicalSystem(AbstractConstrainedSystem):
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """The mass matrix and the force."""
-        del lam
         size = sum(leaf.size for leaf in jax.tree.leaves(z))
         matrix = jnp.zeros((size, size), jnp.result_type(*jax.tree.leaves(z)))
         parts = (
             Part("mass", self.mass, (y,), matrix, "a matrix, one row for each velocity"),
             Part("force", self.force, (y, z), z, "z"),
             Part("nonideal", self.nonideal, (y, z, psi), z, "z"),
+            Part("friction", self.friction, (y, z, lam), z, "z"),
         )
         return tuple(part for part in parts if part.function is not None)
 

@@ -172,6 +172,11 @@ class SparkTableau:
         return len(self.b_tilde)
 
     @property
+    def nodes_are_stages(self) -> bool:
+        """Whether the holonomic constraints hold at the times of the stages."""
+        return np.array_equal(self.c_tilde, self.c)
+
+    @property
     def same_psi(self) -> bool:
         """Whether both kinds of forces, `f` and those of `psi`, have the same coefficients."""
         return np.array_equal(self.A_psi, self.A_hat) and np.array_equal(self.b_psi, self.b_hat)

@@ -1,0 +1,49 @@
+"""Dry friction, regularised so that it can be differentiated and solved for."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ._custom_types import FloatScalar, RealScalarLike
+
+
+def dry_friction(
+    slip: Float[Array, " d"],
+    load: Float[Array, "..."],
+    coefficient: RealScalarLike,
+    *,
+    slip_width: RealScalarLike,
+    load_floor: RealScalarLike,
+) -> Float[Array, " d"]:
+    r"""Coulomb's friction force, against the slip and proportional to the load.
+
+        F = -coefficient N slip / sqrt(|slip|^2 + slip_width^2),
+        N = sqrt(|load|^2 + load_floor^2)
+
+    Coulomb's law is recovered for small widths. It has no derivative where the slip or the
+    load vanishes, and Newton's iteration starts from loads of zero; this one is smooth. The
+    force is too small by `(slip_width / slip)^2 / 2` of itself, too large by `(load_floor /
+    load)^2 / 2`; what would stick creeps, at `slip_width` times the ratio of the driving force
+    to the largest friction force. Steps must resolve the width: `h coefficient N / (mass
+    slip_width)` should be below 1.
+
+    It goes into `nonideal` or `friction` of a system, with the multipliers for a load.
+
+    **Arguments:**
+
+    - `slip`: the sliding velocity (m/s), or the rate of a joint (rad/s), shape `(d,)`.
+    - `load`: the normal force (N), of any shape: its Euclidean norm counts. For a joint, the
+        force in it.
+    - `coefficient`: of friction; for a joint, times its radius (m).
+    - `slip_width`: velocity over which the force changes sign (m/s or rad/s), positive.
+    - `load_floor`: a force far below the usual load (N), positive.
+
+    **Returns:** the force (N) on what moves with `slip`, shape `(d,)`; for a joint, the moment
+    (N m).
+    """
+    force = coefficient * regularised_norm(load, load_floor)
+    return -force * slip / regularised_norm(slip, slip_width)
+
+
+def regularised_norm(x: Float[Array, "..."], width: RealScalarLike) -> FloatScalar:
+    """`sqrt(|x|^2 + width^2)`: the Euclidean norm, with derivatives at zero, too."""
+    return jnp.sqrt(jnp.sum(x**2) + jnp.asarray(width, x.dtype) ** 2)
