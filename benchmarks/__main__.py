@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import pathlib
 import sys
 
 import jax
@@ -9,7 +10,7 @@ import jax
 from ._figures import report
 
 
-TOPICS = ("core",)
+TOPICS = ("core", "dalembert")
 
 
 def main() -> int:
@@ -19,6 +20,7 @@ def main() -> int:
     figures = commands.add_parser("figures", help="measure a topic afresh, in full")
     figures.add_argument("topic", choices=TOPICS)
     figures.add_argument("--only", help="only the part of this name", default=None)
+    figures.add_argument("--plots", help="a folder for pictures", default=None, type=pathlib.Path)
     commands.add_parser("smoke", help="run a tiny version of every benchmark")
     arguments = parser.parse_args()
 
@@ -28,8 +30,10 @@ def main() -> int:
             # Tiny sizes are no measurement: only an error fails a smoke.
             report(importlib.import_module(f"benchmarks.{topic}").smoke())
         return 0
+    if arguments.plots is not None:
+        arguments.plots.mkdir(parents=True, exist_ok=True)
     topic = importlib.import_module(f"benchmarks.{arguments.topic}")
-    return 0 if report(topic.figures(arguments.only)) else 1
+    return 0 if report(topic.figures(arguments.only, arguments.plots)) else 1
 
 
 if __name__ == "__main__":

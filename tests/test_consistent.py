@@ -193,9 +193,7 @@ def test_impossible_position():
 
 
 def test_impossible_velocity():
-    system = ConstrainedSystem(
-        lambda t, y, z, args: -y, k=lambda t, y, z, args: z[1:] ** 2 + 0.5
-    )
+    system = ConstrainedSystem(lambda t, y, z, args: -y, k=lambda t, y, z, args: z[1:] ** 2 + 0.5)
     y, z = np.array([0.3, 0.2]), np.array([0.1, -0.4])
     with pytest.raises(RuntimeError, match="nonholonomic constraint k number 0"):
         jaxspark.project(system, 0.0, y, z)

@@ -21,8 +21,10 @@ POTENTIALS = {
 }
 """Potential energies (J) of the systems that are not given by a Lagrangian."""
 
+WITHOUT_REFERENCE = ("contact_oscillator", "magnetic_particle", "mixed", "planar_chain")
+WITH_REFERENCE = [name for name in PROBLEMS if name not in WITHOUT_REFERENCE]
 CONSERVATIVE = [*POTENTIALS, "nonholonomic_particle", "pendulum", "planar_chain"]
-WITH_REFERENCE = [name for name in PROBLEMS if name not in ("mixed", "planar_chain")]
+CONSERVATIVE += ["contact_oscillator", "magnetic_particle"]
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """The figures of the core: accuracy, constraints, gradients, Newton, cost."""
 
+import pathlib
 from collections.abc import Callable, Iterator
 
 from .._figures import Figure
@@ -30,8 +31,9 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
 }
 
 
-def figures(only: str | None = None) -> Iterator[Figure]:
-    """All figures of the topic, or those of one part."""
+def figures(only: str | None = None, plots: pathlib.Path | None = None) -> Iterator[Figure]:
+    """All figures of the topic, or those of one part; there are no pictures."""
+    del plots
     if only is not None and only not in PARTS:
         raise SystemExit(f"There is no part {only!r}; there are {', '.join(PARTS)}.")
     for name, part in PARTS.items():

@@ -45,12 +45,12 @@ def chain_loss(theta: jax.Array, checkpoint="stages", num_steps: int = 9) -> jax
 CHAIN_THETA = np.array([1.1, 0.7, 0.9, 1.2, 9.0, -0.3, -0.6, 0.4, -0.2, 0.02])
 
 
-def mixed_loss(theta: jax.Array) -> jax.Array:
+def mixed_loss(theta: jax.Array, method=jaxspark.Gauss(3)) -> jax.Array:
     """A loss of the mixed problem by `(m, amplitude, t0, h, y0, z0)`."""
     problem = mixed_once()
     args = dict(problem.args, m=theta[0], amplitude=theta[1])
     solution = jaxspark.rollout(
-        problem.system, jaxspark.Gauss(3), theta[4:8], theta[8:12], args,
+        problem.system, method, theta[4:8], theta[8:12], args,
         t0=theta[2], h=theta[3], num_steps=10, save_every=5, multipliers=True,
         consistency_tol=None, throw=False,
     )  # fmt: skip
@@ -94,19 +94,20 @@ def first_order(loss: Callable, theta: np.ndarray) -> tuple[float, float]:
 
 
 def hessians(checkpoint, names=None) -> dict[str, float]:
-    """Relative differences of three Hessians from differences of the gradient."""
+    """Relative differences of three Hessians of the chain from differences of the gradient."""
+    expected = _differenced_gradient()
+    return second_order(lambda theta: chain_loss(theta, checkpoint), CHAIN_THETA, expected, names)
 
-    def loss(theta):
-        return chain_loss(theta, checkpoint)
 
+def second_order(loss: Callable, theta: np.ndarray, expected, names=None) -> dict[str, float]:
+    """Relative differences of Hessians in three modes from the expected one."""
     modes = {
         "fwd(rev)": jax.jacfwd(jax.jacrev(loss)),
         "rev(rev)": jax.jacrev(jax.jacrev(loss)),
         "fwd(fwd)": jax.jacfwd(jax.jacfwd(loss)),
     }
-    expected = _differenced_gradient()
     chosen = names or modes
-    return {name: relative(jax.jit(modes[name])(CHAIN_THETA), expected) for name in chosen}
+    return {name: relative(jax.jit(modes[name])(theta), expected) for name in chosen}
 
 
 @functools.cache
@@ -114,10 +115,10 @@ def _differenced_gradient() -> np.ndarray:
     return differences(jax.jit(jax.grad(chain_loss)), CHAIN_THETA)
 
 
-def batch_against_loop() -> float:
+def batch_against_loop(loss: Callable = chain_loss, theta: np.ndarray = CHAIN_THETA) -> float:
     """`vmap(grad)` against a loop over `grad`."""
-    gradient = jax.grad(chain_loss)
-    thetas = CHAIN_THETA[None, :] * (1 + 0.02 * np.arange(4)[:, None])
+    gradient = jax.grad(loss)
+    thetas = theta[None, :] * (1 + 0.02 * np.arange(4)[:, None])
     single = jax.jit(gradient)
     return relative(jax.jit(jax.vmap(gradient))(thetas), np.stack([single(t) for t in thetas]))
 

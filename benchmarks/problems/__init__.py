@@ -4,10 +4,12 @@ from ._andrews import andrews as andrews
 from ._caraxis import caraxis as caraxis
 from ._chain_rods import chain_rods as chain_rods
 from ._chaplygin_sleigh import chaplygin_sleigh as chaplygin_sleigh
+from ._contact_oscillator import contact_oscillator as contact_oscillator
 from ._fekete import fekete as fekete
 from ._heavy_top import heavy_top as heavy_top
 from ._isokinetic import isokinetic as isokinetic
 from ._kapitza import kapitza as kapitza
+from ._magnetic_particle import magnetic_particle as magnetic_particle
 from ._mixed import mixed as mixed
 from ._nonholonomic_particle import nonholonomic_particle as nonholonomic_particle
 from ._pendulum import pendulum as pendulum
@@ -44,5 +46,7 @@ PROBLEMS = {
     "kapitza": kapitza,
     "isokinetic": isokinetic,
     "mixed": mixed,
+    "contact_oscillator": contact_oscillator,
+    "magnetic_particle": magnetic_particle,
 }
 """All problems by name, each a function that builds it."""

@@ -38,15 +38,18 @@ def nonholonomic(t, q, v, args):
     return (v[3] + quadratic - steering - drive)[None]
 
 
-def mixed() -> Problem:
+def mixed(holonomic_too: bool = True) -> Problem:
     """Four coordinates, one constraint of each kind, two seconds.
+
+    With `holonomic_too=False` only the nonholonomic one.
 
     The start is a guess projected onto the constraints.
 
     Source: made up, after the general form (1)-(3) of L. O. Jay, *On modified Newton
     iterations for SPARK methods applied to constrained systems in mechanics*.
     """
-    system = jaxspark.MechanicalSystem(mass, force, holonomic, nonholonomic)
+    surface = holonomic if holonomic_too else None
+    system = jaxspark.MechanicalSystem(mass, force, surface, nonholonomic)
     args = {
         "m": 1.0, "mu": 0.5, "stiffness": 2.0, "damping": 0.1, "drive": 1.0,
         "amplitude": 0.4, "frequency": 1.5, "curvature": 0.2,
@@ -55,7 +58,7 @@ def mixed() -> Problem:
     project = jax.jit(lambda y, z: jaxspark.project(system, 0.0, y, z, args))
     start = project(guess_y, guess_z)
     return Problem(
-        name="mixed",
+        name="mixed" if holonomic_too else "driven",
         system=system,
         t0=0.0,
         t_end=2.0,

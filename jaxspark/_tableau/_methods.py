@@ -119,7 +119,10 @@ class Lobatto(AbstractSparkMethod):
         RATTLE.
     - `y="D", f="D", psi="D"` is symmetric and a Lagrange-d'Alembert integrator, too.
     - `psi="C"`, `"C*"` with IIIA-IIIB, and `y="C", f="C*", psi="C"`, are Lagrange-d'Alembert
-        integrators, but not symmetric.
+        integrators, but not symmetric. With IIIC and IIIC* for `y` and `f`, in either order, no
+        step can be made in which an oscillation of frequency `omega` has `omega h = sqrt(2)`
+        (for `s = 2`; 2.69 for `s = 3`, 4.01 for `s = 4`): keep well below. So it is for IIIC*
+        and IIID, a little later; `tableau.resonances` tells.
     - `y="C", f="C", psi="C"` is stiffly accurate, as Radau IIA is, and none of these.
 
     The last velocity is not one of the stages, and multiplies the mass matrix alone: this

@@ -54,13 +54,27 @@ def quadrature_order(b: np.ndarray, c: np.ndarray, highest: int) -> int:
     return highest
 
 
-def stability_function(A: np.ndarray, b: np.ndarray, x: complex) -> complex:
-    """`R(x) = 1 + x b^T (I - x A)^{-1} 1`.
+def resonances(A: np.ndarray, A_hat: np.ndarray) -> tuple[float, ...]:
+    """The positive `x` at which `I + x^2 A A_hat` is singular, in ascending order.
+
+    With `Y = y0 + h A Z` and `Z = z0 - h omega^2 A_hat Y`, it is the matrix of the stages.
+    """
+    eigenvalues = np.linalg.eigvals(A @ A_hat)
+    real = np.abs(eigenvalues.imag) <= 1e-8 * np.abs(eigenvalues)
+    negative = eigenvalues[real & (eigenvalues.real < -1e-6)].real
+    return tuple(sorted(float(x) for x in 1 / np.sqrt(-negative)))
+
+
+def stability_function(A: np.ndarray, b: np.ndarray, x: complex | float) -> complex:
+    """`R(x) = 1 + x b^T (I - x A)^{-1} 1`, infinite at a pole.
 
     Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, IV.3 (3.2).
     """
-    ones = np.ones(b.size)
-    return complex(1 + x * (b @ np.linalg.solve(np.eye(b.size) - x * A, ones)))
+    try:
+        solution = np.linalg.solve(np.eye(b.size) - x * A, np.ones(b.size))
+    except np.linalg.LinAlgError:
+        return complex("inf")
+    return complex(1 + x * (b @ solution))
 
 
 def stability_at_infinity(A: np.ndarray, b: np.ndarray) -> float:
@@ -71,11 +85,16 @@ def stability_at_infinity(A: np.ndarray, b: np.ndarray) -> float:
 
     Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, IV.3 (3.3).
     """
-    numerator, denominator = np.poly(A - b[None, :]).real, np.poly(A).real
-    for above, below in zip(numerator[::-1], denominator[::-1], strict=True):
-        if abs(below) > ROUNDING:
-            # These are 0, 1 or -1 for all families; rounding errors are cut off.
-            return round(float(above / below), 9) if abs(above) > ROUNDING else 0.0
-        if abs(above) > ROUNDING:
+
+    def coefficients(matrix):
+        """Of the characteristic polynomial, without rounding errors, lowest first."""
+        series = np.poly(matrix).real
+        sizes = np.max(np.abs(np.linalg.eigvals(matrix))) ** np.arange(series.size)
+        return np.where(np.abs(series) > ROUNDING * sizes, series, 0.0)[::-1]
+
+    for above, below in zip(coefficients(A - b[None, :]), coefficients(A), strict=True):
+        if below != 0:
+            return float(above / below)
+        if above != 0:
             return float("inf")
-    return 1.0
+    raise AssertionError("A characteristic polynomial has the leading coefficient 1.")

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from ._decoupling import Decoupling
-from ._holonomic import holonomic_coefficients
+from ._holonomic import holonomic_coefficients, real_array
 from ._properties import (
     is_lagrange_dalembert,
     is_symmetric,
     quadrature_order,
+    resonances,
     stability_at_infinity,
     stability_function,
 )
@@ -101,24 +102,21 @@ class SparkTableau:
         """
         A_hat = A if A_hat is None else A_hat
         A_psi = A_hat if A_psi is None else A_psi
-        holonomic = holonomic_coefficients(c, b)
-        return cls(
-            name, order, c=c, b=b, A=A, A_hat=A_hat, b_hat=b, A_psi=A_psi, b_psi=b, **holonomic
-        )
+        given = dict(c=c, b=b, A=A, A_hat=A_hat, A_psi=A_psi)
+        real = {key: real_array(key, value) for key, value in given.items()}
+        holonomic = holonomic_coefficients(real["c"], real["b"])
+        return cls(name, order, **real, b_hat=real["b"], b_psi=real["b"], **holonomic)
 
     def __post_init__(self):
+        if isinstance(self.order, bool) or not isinstance(self.order, int) or self.order < 1:
+            raise ValueError(f"order must be a positive integer; got {self.order!r}.")
         self._check_shapes()
         self._check_assumptions()
 
     def _check_shapes(self) -> None:
         arrays = [field.name for field in dataclasses.fields(self)][2:]
         for name in arrays:
-            try:
-                value = np.array(getattr(self, name), np.float64)
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"{name} must be an array of real numbers.") from error
-            if not np.all(np.isfinite(value)):
-                raise ValueError(f"{name} holds a number that is not finite.")
+            value = np.array(real_array(name, getattr(self, name)), np.float64)
             value.flags.writeable = False
             object.__setattr__(self, name, value)
         s, n = self.b.size, self.b_tilde.size
@@ -174,7 +172,8 @@ class SparkTableau:
     @property
     def nodes_are_stages(self) -> bool:
         """Whether the holonomic constraints hold at the times of the stages."""
-        return np.array_equal(self.c_tilde, self.c)
+        same_number = self.c_tilde.size == self.c.size
+        return same_number and np.allclose(self.c_tilde, self.c, rtol=0, atol=ROUNDING)
 
     @property
     def same_psi(self) -> bool:
@@ -199,14 +198,26 @@ class SparkTableau:
         """
         return is_lagrange_dalembert(self)
 
-    def R(self, x: complex) -> complex:
-        """The stability function `1 + x b^T (I - x A)^{-1} 1` of the coordinates."""
+    def R(self, x: complex | float) -> complex:
+        """The stability function `1 + x b^T (I - x A)^{-1} 1` of the coordinates.
+
+        Infinite at a pole.
+        """
         return stability_function(self.A, self.b, x)
 
     @functools.cached_property
     def R_infinity(self) -> float:
         """The limit of `R(x)` for large `x`, infinite if there is none."""
         return stability_at_infinity(self.A, self.b)
+
+    @functools.cached_property
+    def resonances(self) -> tuple[float, ...]:
+        """The `omega h` at which the stage equations of `y'' = -omega^2 y` are singular.
+
+        No step of that size can be made, and those near it are badly conditioned. Gauss, Radau
+        IIA and most Lobatto methods have none.
+        """
+        return resonances(self.A, self.A_hat)
 
     @functools.cached_property
     def decoupling(self) -> Decoupling:
