@@ -8,7 +8,15 @@ import pytest
 
 import jaxspark
 from helpers import arrays, largest_difference, pendulum, PENDULUM_ARGS, pendulum_start
-from jaxspark import ConstrainedSystem, DenseLU, ElementwiseInverse, Gauss, KKTBlocks, RESULTS
+from jaxspark import (
+    ConstrainedSystem,
+    DenseLU,
+    ElementwiseInverse,
+    Gauss,
+    KKTBlocks,
+    Lobatto,
+    RESULTS,
+)
 
 
 SOLVERS = [ElementwiseInverse(), jaxspark.DenseInverse(), DenseLU()]
@@ -152,7 +160,25 @@ def test_singular_matrices_are_noticed(solver, name):
     assert not bool(solver.regular(solver.factor(blocks)))
 
 
-def bead(linear_solver):
+@each_solver
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_mass_matrix_in_place_of_k3(solver, sizes):
+    """As methods of Lobatto type need it; also with no rows for one of the two matrices."""
+    blocks = random_blocks(*sizes)
+    without = eqx.tree_at(lambda b: b.bordered, blocks, False)
+    K2, _ = by_hand(blocks)
+    mass = np.asarray(blocks.p_z)
+    assert_solves(solver, without, K2, mass)
+    factors = solver.factor(without)
+    rhs2, rhs3 = arrays(*right_hand_sides(K2, mass))
+    both = solver.solve(factors, rhs2, rhs3)
+    first, nothing = solver.solve(factors, rhs2, rhs3[:0])
+    assert nothing.shape == (0, len(mass)) and largest_difference(first, both[0]) <= 1e-15
+    nothing, second = solver.solve(factors, rhs2[:0], rhs3)
+    assert nothing.shape == (0, len(K2)) and largest_difference(second, both[1]) <= 1e-15
+
+
+def bead(linear_solver, method=Gauss(4)):
     """A bead on the parabola `s = x^2`, its height a coordinate without mass.
 
     What remains is `x'' = -2 g x`.
@@ -167,7 +193,7 @@ def bead(linear_solver):
     system = ConstrainedSystem(f, p=p, g=lambda t, y, args: y[1:] - y[:1] ** 2)
     y, z = arrays([0.5, 0.25], [0.3, 0.3])
     return jaxspark.rollout(
-        system, Gauss(4), y, z, jnp.asarray(2.0), h=0.1, num_steps=10, multipliers=True,
+        system, method, y, z, jnp.asarray(2.0), h=0.1, num_steps=10, multipliers=True,
         linear_solver=linear_solver,
     )  # fmt: skip
 
@@ -183,6 +209,13 @@ def test_massless_coordinate_fixed_by_a_constraint(solver):
     assert np.max(np.abs(solution.ys[:, 1] - exact**2)) <= 1e-11
     # The support carries the weight.
     assert np.allclose(solution.multipliers.lam, -2.0, rtol=0, atol=1e-10)
+
+
+@each_solver
+def test_massless_coordinate_is_nothing_for_lobatto(solver):
+    """Their last velocity multiplies the mass matrix alone: the error says so."""
+    with pytest.raises(jaxspark.SolveError, match="for Lobatto methods, p_z must be regular"):
+        bead(solver, Lobatto(3))
 
 
 @pytest.fixture(scope="module")

@@ -4,22 +4,30 @@ The steps are taken in a loop of `jaxspark.step` whose length is not static, so 
 method is compiled once for all step sizes.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxspark
+from benchmarks import problems
+from benchmarks.dalembert._families import lobatto
 from helpers import largest_difference, mixed, order
-from jaxspark import Gauss, RadauIIA, RESULTS
+from jaxspark import Gauss, Lobatto, RadauIIA, RESULTS
 
 
 T_END = 1.0
 
 
-def integrator(method):
-    problem = mixed()
+@functools.cache
+def driven():
+    """The mixed problem without its holonomic constraint."""
+    return problems.mixed(holonomic_too=False)
 
+
+def integrator(method, problem):
     @jax.jit
     def integrate(y, z, num_steps):
         h = T_END / num_steps.astype(y.dtype)
@@ -41,8 +49,7 @@ def multipliers():
     return jax.jit(lambda t, y, z: jaxspark.multipliers(problem.system, t, y, z, problem.args))
 
 
-def end(integrate, multipliers, num_steps):
-    problem = mixed()
+def end(integrate, multipliers, num_steps, problem):
     y, z, good = integrate(jnp.asarray(problem.y0), jnp.asarray(problem.z0), jnp.asarray(num_steps))
     assert bool(good)
     reported = multipliers(T_END, y, z)
@@ -52,8 +59,8 @@ def end(integrate, multipliers, num_steps):
 
 @pytest.fixture(scope="module")
 def reference(multipliers):
-    integrate = integrator(Gauss(6))
-    fine, finer = end(integrate, multipliers, 24), end(integrate, multipliers, 40)
+    integrate = integrator(Gauss(6), mixed())
+    fine, finer = (end(integrate, multipliers, n, mixed()) for n in (24, 40))
     # Multipliers are ten times the size of the state, and have second derivatives in them.
     for a, b, bound in zip(fine, finer, (1e-14, 1e-14, 1e-13, 1e-13)):
         assert np.max(np.abs(a - b)) <= bound
@@ -70,12 +77,20 @@ def reference(multipliers):
         (RadauIIA(2), (80, 120, 180)),
         (RadauIIA(3), (20, 30, 45)),
         (RadauIIA(4), (8, 10, 12)),
+        (Lobatto(2), (80, 120, 180)),
+        (Lobatto(3), (20, 30, 45)),
+        (Lobatto(4), (10, 12, 15)),
+        (Lobatto(2, psi="C"), (80, 120, 180)),
+        (Lobatto(3, psi="C*"), (20, 30, 45)),
+        (Lobatto(3, psi="D"), (20, 30, 45)),
+        (lobatto("C-C*-C", 3), (20, 30, 45)),
+        (lobatto("D-D-D", 4), (10, 12, 15)),
     ],
     ids=str,
 )
 def test_order(method, steps, reference, multipliers):
-    integrate = integrator(method)
-    ends = [end(integrate, multipliers, n) for n in steps]
+    integrate = integrator(method, mixed())
+    ends = [end(integrate, multipliers, n, mixed()) for n in steps]
     slopes = {}
     for i, name in enumerate(("y", "z", "lam", "psi")):
         errors = np.array([np.max(np.abs(state[i] - reference[i])) for state in ends])
@@ -83,6 +98,40 @@ def test_order(method, steps, reference, multipliers):
         assert np.all(errors > 1e-12), "rounding errors would decide"
     for name, slope in slopes.items():
         assert abs(slope - method.order) <= 0.15, (name, slopes)
+
+
+@pytest.fixture(scope="module")
+def driven_multipliers():
+    system, args = driven().system, driven().args
+    return jax.jit(lambda t, y, z: jaxspark.multipliers(system, t, y, z, args))
+
+
+@pytest.fixture(scope="module")
+def driven_reference(driven_multipliers):
+    return end(integrator(Gauss(6), driven()), driven_multipliers, 40, driven())
+
+
+@pytest.mark.parametrize(
+    "method, steps",
+    [
+        (Lobatto(2), (80, 120, 180)),
+        (Lobatto(3, psi="C"), (20, 30, 45)),
+        (Lobatto(4), (10, 12, 15)),
+        (Lobatto(5), (7, 8, 9)),
+        (lobatto("C-C*-C", 3), (20, 30, 45)),
+        (lobatto("D-D-D", 4), (10, 12, 15)),
+    ],
+    ids=str,
+)
+def test_order_without_holonomic_constraints(method, steps, driven_reference, driven_multipliers):
+    integrate = integrator(method, driven())
+    ends = [end(integrate, driven_multipliers, n, driven()) for n in steps]
+    for i, name in enumerate(("y", "z")):
+        errors = np.array([np.max(np.abs(state[i] - driven_reference[i])) for state in ends])
+        assert np.all(errors > 7e-13), "rounding errors would decide"
+        slope = order(T_END / np.array(steps), errors)
+        # With five stages these steps are not yet small enough for less.
+        assert abs(slope - method.order) <= (0.25 if method.stages == 5 else 0.15), (name, slope)
 
 
 def test_rollout_reports_these_multipliers(multipliers):

@@ -2,10 +2,14 @@
 
 import pytest
 
+from benchmarks.dalembert._references import CASES as LOBATTO_CASES
 from benchmarks.problems import CASES, compare, solve
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+ALL = [*CASES, *LOBATTO_CASES]
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.name}-{case.method}")
 def test_reference_values(case):
     solution = solve(case)
     assert int(solution.stats.num_steps) == case.num_steps

@@ -1,10 +1,10 @@
 """What a rollout returns."""
 
 import equinox as eqx
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from .._consistent import ConstraintResiduals, Multipliers
-from .._custom_types import BoolScalar, FloatScalar, IntScalar, State
+from .._custom_types import FloatScalar, IntScalar, State
 from .._results import RESULTS
 
 
@@ -59,7 +59,7 @@ class Solution(eqx.Module):
     initial_residuals: ConstraintResiduals
 
     @property
-    def successful(self) -> BoolScalar:
+    def successful(self) -> Bool[Array, "..."]:
         """Whether the rollout reached its end; one value for each lane of a batch."""
         return self.result == RESULTS.successful
 
