@@ -23,8 +23,9 @@ def dry_friction(
     load vanishes, and Newton's iteration starts from loads of zero; this one is smooth. The
     force is too small by `(slip_width / slip)^2 / 2` of itself, too large by `(load_floor /
     load)^2 / 2`; what would stick creeps, at `slip_width` times the ratio of the driving force
-    to the largest friction force. Steps must resolve the width: `h coefficient N / (mass
-    slip_width)` should be below 1.
+    to the largest friction force. Steps must resolve the width, or Newton's iteration diverges
+    where the slip vanishes: `h coefficient N / (mass slip_width)` should be 0.2 or less. So the
+    cure of a divergence there is a smaller step or a larger `slip_width`.
 
     It goes into `nonideal` or `friction` of a system, with the multipliers for a load.
 

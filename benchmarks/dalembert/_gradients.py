@@ -23,9 +23,9 @@ def family_loss(family: str, stages: int = 3) -> Callable[[jax.Array], jax.Array
     return lambda theta: mixed_loss(theta, method)
 
 
-def family_hessians(family: str, names=None) -> dict[str, float]:
+def family_hessians(family: str, names=None, stages: int = 3) -> dict[str, float]:
     """Hessians inside the scan against differences of the gradient."""
-    loss, theta = family_loss(family), mixed_theta()
+    loss, theta = family_loss(family, stages), mixed_theta()
     expected = differences(jax.jit(jax.grad(loss)), theta)
     return second_order(loss, theta, (expected + expected.T) / 2, names)
 

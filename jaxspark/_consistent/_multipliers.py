@@ -7,14 +7,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._custom_types import Args, FloatScalar, RealScalarLike, State
+from .._custom_types import Args, FloatScalar, State
 from .._implicit import newton_root
 from .._kkt import inverse
-from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
+from .._system import AbstractConstrainedSystem, as_args, FlatSystem, flatten, over_times
 
 
 class Multipliers(eqx.Module):
     """What the constraints do at a consistent state.
+
+    They push the mechanism with `-(g_y v_z)^T lam - k_z^T psi`, if they are ideal: mind the
+    signs.
 
     - `lam`: holonomic multipliers, structured as what `g` returns.
     - `psi`: nonholonomic multipliers, structured as what `k` returns.
@@ -58,7 +61,7 @@ def flat_multipliers(
 
 def multipliers(
     system: AbstractConstrainedSystem,
-    t: RealScalarLike,
+    t: Any,
     y: State,
     z: State,
     args: Args = None,
@@ -71,7 +74,8 @@ def multipliers(
     **Arguments:**
 
     - `system`: the constrained system.
-    - `t`, `y`, `z`: a consistent state (see [`jaxspark.project`][]).
+    - `t`, `y`, `z`: a time and a consistent state (see [`jaxspark.project`][]); or a vector of
+        times, and states with a leading axis.
     - `args`: passed to the system's functions.
 
     **Returns:** a [`jaxspark.Multipliers`][]; NaN where they are not determined.
@@ -80,9 +84,11 @@ def multipliers(
     (1.46); L. O. Jay, *On modified Newton iterations for SPARK methods applied to
     constrained systems in mechanics*, equation (2), for solvability.
     """
-    y, z = as_state("y", y), as_state("z", z)
-    dtype = jnp.result_type(*jax.tree.leaves(y))
-    return _multipliers(system, jnp.asarray(t, dtype), y, z, as_args(args, dtype))
+
+    def at(t, y, z):
+        return _multipliers(system, t, y, z, as_args(args, t.dtype))
+
+    return over_times(at, t, y, z)
 
 
 @eqx.filter_jit

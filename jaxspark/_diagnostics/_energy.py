@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import jax
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._custom_types import Args, Function, State
+from .._custom_types import Args, FloatScalar, Function, State
 from .._system import (
     AbstractConstrainedSystem,
     as_args,
@@ -51,7 +51,6 @@ def energy(
     if isinstance(system, LagrangianSystem):
         if potential is not None:
             raise ValueError("The potential energy is part of the Lagrangian: leave it out.")
-        lagrangian = system.lagrangian
     elif potential is None:
         raise ValueError(
             "This system is not given by a Lagrangian, so that its potential energy is not "
@@ -59,12 +58,23 @@ def energy(
         )
 
     def at(t, y, z):
-        dtype = jnp.result_type(*jax.tree.leaves(y))
-        given = as_args(args, dtype)
-        flat, flat_y, flat_z = flatten(system, t, y, z, given)
-        momentum = jnp.sum(flat.momentum(t, flat_y, flat_z) * flat_z)
-        if potential is None:
-            return momentum - jnp.asarray(lagrangian(t, y, z, given), dtype)
-        return 0.5 * momentum + jnp.asarray(potential(t, y, given), dtype)
+        return _energy(system, potential, t, y, z, as_args(args, t.dtype))
 
     return over_times(at, t, y, z)
+
+
+@eqx.filter_jit
+def _energy(
+    system: AbstractConstrainedSystem,
+    potential: Function | None,
+    t: FloatScalar,
+    y: State,
+    z: State,
+    args: Args,
+) -> FloatScalar:
+    flat, flat_y, flat_z = flatten(system, t, y, z, args)
+    momentum = jnp.sum(flat.momentum(t, flat_y, flat_z) * flat_z)
+    if isinstance(system, LagrangianSystem):
+        return momentum - jnp.asarray(system.lagrangian(t, y, z, args), t.dtype)
+    assert potential is not None
+    return 0.5 * momentum + jnp.asarray(potential(t, y, args), t.dtype)

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._custom_types import Args, Function, State
+from .._custom_types import Args, FloatScalar, Function, State
 from .._system import AbstractConstrainedSystem, as_args, flatten, over_times
 
 
@@ -46,17 +47,27 @@ def momentum_map(
     """
 
     def at(t, y, z):
-        dtype = jnp.result_type(*jax.tree.leaves(y))
-        given = as_args(args, dtype)
-        flat, flat_y, flat_z = flatten(system, t, y, z, given)
-        direction = jax.tree.map(lambda x: jnp.asarray(x, dtype), generator(t, y, given))
-        shapes = [jax.tree.map(jnp.shape, tree) for tree in (direction, z)]
-        if shapes[0] != shapes[1]:
-            raise ValueError(
-                f"generator must return the structure and shapes of z, {shapes[1]}; it returns "
-                f"{shapes[0]}."
-            )
-        along, _ = jax.flatten_util.ravel_pytree(direction)
-        return jnp.sum(flat.momentum(t, flat_y, flat_z) * along)
+        return _momentum_map(system, generator, t, y, z, as_args(args, t.dtype))
 
     return over_times(at, t, y, z)
+
+
+@eqx.filter_jit
+def _momentum_map(
+    system: AbstractConstrainedSystem,
+    generator: Function,
+    t: FloatScalar,
+    y: State,
+    z: State,
+    args: Args,
+) -> FloatScalar:
+    flat, flat_y, flat_z = flatten(system, t, y, z, args)
+    direction = jax.tree.map(lambda x: jnp.asarray(x, t.dtype), generator(t, y, args))
+    shapes = [jax.tree.map(jnp.shape, tree) for tree in (direction, z)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"generator must return the structure and shapes of z, {shapes[1]}; it returns "
+            f"{shapes[0]}."
+        )
+    along, _ = jax.flatten_util.ravel_pytree(direction)
+    return jnp.sum(flat.momentum(t, flat_y, flat_z) * along)

@@ -159,7 +159,9 @@ class Lobatto(AbstractSparkMethod):
         self.tableau = lobatto_spark(stages, y, f, psi)
 
     def __repr__(self) -> str:
-        return f"Lobatto(stages={self.stages}, y={self.y!r}, f={self.f!r}, psi={self.psi!r})"
+        families = f", y={self.y!r}, f={self.f!r}, psi={self.psi!r}"
+        usual = (self.y, self.f, self.psi) == ("A", "B", "B")
+        return f"Lobatto(stages={self.stages}{'' if usual else families})"
 
 
 class SparkMethod(AbstractSparkMethod):
