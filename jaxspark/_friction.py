@@ -41,7 +41,7 @@ def dry_friction(
     **Returns:** the force (N) on what moves with `slip`, shape `(d,)`; for a joint, the moment
     (N m).
     """
-    force = coefficient * regularised_norm(load, load_floor)
+    force = jnp.asarray(coefficient, slip.dtype) * regularised_norm(load, load_floor)
     return -force * slip / regularised_norm(slip, slip_width)
 
 

@@ -144,6 +144,10 @@ def _discrete_action(system, method, t0, q0, t1, q1, args):
         return system.lagrangian(t, flat.unravel_y(q), flat.unravel_z(v), args)
 
     ends = Ends(t0, flat_q0, t1, flat_q1)
-    L_d, *vectors, constraint, converged = flat_action(flat, lagrangian, method.tableau, ends)
-    states = [flat.unravel_y(vector) for vector in vectors]
-    return DiscreteAction(L_d, *states, flat.unravel_psi(constraint), converged)
+    action = flat_action(flat, lagrangian, method.tableau, ends)
+    L_d, D2, D4, f_minus, f_plus, v0, v1, constraint, converged = action
+    D2, D4, f_minus, f_plus, v0, v1 = (
+        flat.unravel_y(vector) for vector in (D2, D4, f_minus, f_plus, v0, v1)
+    )
+    psi = flat.unravel_psi(constraint)
+    return DiscreteAction(L_d, D2, D4, f_minus, f_plus, v0, v1, psi, converged)

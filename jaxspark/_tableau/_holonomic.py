@@ -14,7 +14,7 @@ def real_array(name: str, value: Any) -> np.ndarray:
     """
     try:
         given = np.asarray(value)
-        array = np.asarray(given.real, np.longdouble)
+        array = np.asarray(np.real(given), np.longdouble)
     except (TypeError, ValueError):
         given = array = np.array("no number")
     if not np.issubdtype(array.dtype, np.floating) or np.iscomplexobj(given):
