@@ -36,6 +36,7 @@ OTHERS = {contact_oscillator: 0.1, magnetic_particle: 0.1}
 """Chaotic; not reversible: nothing is promised."""
 
 ROUNDING = 1e-10
+"""Errors (J) below this are rounding errors, which add up: a bias of 0.1 eps a step."""
 
 
 def energy_errors(problem: Problem, method, h: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -57,10 +58,11 @@ def energy(tiny: bool, plots: pathlib.Path | None = None) -> Iterator[Figure]:
     steps = 200 if tiny else 100_000
     methods = [jaxspark.Gauss(2), lobatto("A-B-B", 3), jaxspark.RadauIIA(2)]
     curves: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
-    for build, h in [*REVERSIBLE.items(), *OTHERS.items()]:
+    cases = [*REVERSIBLE.items(), *OTHERS.items()]
+    for build, h in cases[:1] if tiny else cases:
         problem = build()
         bounded = build in REVERSIBLE
-        for method in methods:
+        for method in methods[:1] if tiny else methods:
             t, error = energy_errors(problem, method, h, steps)
             curves.setdefault(problem.name, {})[str(method)] = t, error
             tenth = len(error) // 10
@@ -89,7 +91,9 @@ def draw(curves, path: pathlib.Path) -> None:
         for method, (t, error) in lines.items():
             size = np.maximum.accumulate(np.abs(error[1:]))
             axis.loglog(t[1:], np.maximum(size, 1e-16), label=method)
-        words = "bounded" if name in promised else "nothing promised"
+        rounding = max(np.max(np.abs(e)) for _, e in list(lines.values())[:2]) <= ROUNDING
+        words = "nothing promised" if name not in promised else "bounded"
+        words += ", but for rounding" if rounding else ""
         axis.set(title=f"{name}: {words}", xlabel="time (s)", ylabel="largest error so far (J)")
     axes[0, 0].legend(fontsize="small")
     figure.suptitle("Energy error of nonholonomic systems over 100 000 steps")
