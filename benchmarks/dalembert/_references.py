@@ -4,17 +4,16 @@ from collections.abc import Iterator
 
 import jaxspark
 
-from .._figures import at_least, Figure
+from .._figures import Figure
+from ..core._references import correct_digits
 from ..problems import (
     Case,
     chaplygin_sleigh,
-    compare,
     isokinetic,
     nonholonomic_particle,
     rolling_disk,
     skate_incline,
     sleigh_tow,
-    solve,
 )
 
 
@@ -32,9 +31,4 @@ CASES = (
 
 def references(tiny: bool) -> Iterator[Figure]:
     """Correct digits at the worst checkpoint of each problem."""
-    for case in CASES[:1] if tiny else CASES:
-        reached = compare(case, solve(case))
-        for index, name in enumerate(("y", "z", "multipliers")):
-            worst = min(row[index + 1] for row in reached)
-            what = f"digits of {name}, {case.name}, {case.method}, {case.num_steps} steps"
-            yield at_least(what, worst, case.digits[index])
+    yield from correct_digits(CASES[:1] if tiny else CASES)
