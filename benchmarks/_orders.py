@@ -11,7 +11,7 @@ import jaxspark
 from .problems import Problem
 
 
-ROUNDING = 1e-12
+ROUNDING = 2e-13
 
 States = tuple[np.ndarray, ...]
 

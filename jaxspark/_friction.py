@@ -1,19 +1,19 @@
 """Dry friction, regularised so that it can be differentiated and solved for."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from ._custom_types import FloatScalar, RealScalarLike
 
 
 def dry_friction(
-    slip: Float[Array, " d"],
-    load: Float[Array, "..."],
+    slip: Float[ArrayLike, "..."],
+    load: Float[ArrayLike, "..."],
     coefficient: RealScalarLike,
     *,
     slip_width: RealScalarLike,
     load_floor: RealScalarLike,
-) -> Float[Array, " d"]:
+) -> Float[Array, "..."]:
     r"""Coulomb's friction force, against the slip and proportional to the load.
 
         F = -coefficient N slip / sqrt(|slip|^2 + slip_width^2),
@@ -22,29 +22,32 @@ def dry_friction(
     Coulomb's law is recovered for small widths. It has no derivative where the slip or the
     load vanishes, and Newton's iteration starts from loads of zero; this one is smooth. The
     force is too small by `(slip_width / slip)^2 / 2` of itself, too large by `(load_floor /
-    load)^2 / 2`; what would stick creeps, at `slip_width` times the ratio of the driving force
-    to the largest friction force. Steps must resolve the width, or Newton's iteration diverges
-    where the slip vanishes: `h coefficient N / (mass slip_width)` should be 0.2 or less. So the
-    cure of a divergence there is a smaller step or a larger `slip_width`.
+    load)^2 / 2`; what would stick creeps, at about `slip_width` times the ratio of the
+    driving force to the largest friction force, if that is small. Steps must resolve the width,
+    or Newton's iteration diverges where the slip vanishes: `h coefficient N / (mass slip_width)`
+    should be 0.2 or less. So the cure of a divergence there is a smaller step or a larger
+    `slip_width`.
 
     It goes into `nonideal` or `friction` of a system, with the multipliers for a load.
 
     **Arguments:**
 
-    - `slip`: the sliding velocity (m/s), or the rate of a joint (rad/s), shape `(d,)`.
+    - `slip`: the sliding velocity (m/s), a vector; or the rate of a joint (rad/s), a number.
     - `load`: the normal force (N), of any shape: its Euclidean norm counts. For a joint, the
         force in it.
     - `coefficient`: of friction; for a joint, times its radius (m).
     - `slip_width`: velocity over which the force changes sign (m/s or rad/s), positive.
     - `load_floor`: a force far below the usual load (N), positive.
 
-    **Returns:** the force (N) on what moves with `slip`, shape `(d,)`; for a joint, the moment
+    **Returns:** the force (N) on what moves with `slip`, of its shape; for a joint, the moment
     (N m).
     """
+    slip = jnp.asarray(slip)
     force = jnp.asarray(coefficient, slip.dtype) * regularised_norm(load, load_floor)
     return -force * slip / regularised_norm(slip, slip_width)
 
 
-def regularised_norm(x: Float[Array, "..."], width: RealScalarLike) -> FloatScalar:
+def regularised_norm(x: Float[ArrayLike, "..."], width: RealScalarLike) -> FloatScalar:
     """`sqrt(|x|^2 + width^2)`: the Euclidean norm, with derivatives at zero, too."""
+    x = jnp.asarray(x)
     return jnp.sqrt(jnp.sum(x**2) + jnp.asarray(width, x.dtype) ** 2)

@@ -1,7 +1,7 @@
 """One step against the equations as they are first written down, solved densely.
 
 The library solves the decoupled equations (4)-(7) by modified Newton. Here the original
-form of the (s,s)-SPARK method (SPARK.md, section 3) is solved in NumPy, by Newton's method
+form of the (s,s)-SPARK method (L. O. Jay, section 2) is solved in NumPy, by Newton's method
 with the full Jacobian from complex steps, for random smooth systems. No code is shared but
 that of the systems' functions, and derivatives of constraints are written by hand.
 """

@@ -31,7 +31,7 @@ each_method = pytest.mark.parametrize(
 
 
 class Exact:
-    """The coefficients of SPARK.md, section 2, in 50 digits."""
+    """The coefficients of L. O. Jay, section 2, in 50 digits."""
 
     def __init__(self, family, s):
         c = gauss_nodes(s) if family is Gauss else radau_nodes(s)

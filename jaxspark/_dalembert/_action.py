@@ -130,6 +130,9 @@ def discrete_action(
     """
     require_principle(system, method)
     q0, q1 = as_state("q0", q0), as_state("q1", q1)
+    shapes = [jax.tree.map(lambda x: (x.shape, str(x.dtype)), q) for q in (q0, q1)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"q0 and q1 differ in shape or dtype: {shapes[0]}, {shapes[1]}.")
     dtype = jnp.result_type(*jax.tree.leaves(q0))
     t0, t1 = jnp.asarray(t0, dtype), jnp.asarray(t1, dtype)
     return _discrete_action(system, method, t0, q0, t1, q1, as_args(args, dtype))

@@ -71,7 +71,7 @@ def _solve(
     rhs2: Float[Array, "s n2"],
     rhs3: Float[Array, "m n3"],
 ) -> tuple[Float[Array, "s n2"], Float[Array, "m n3"]]:
-    """Without nonholonomic constraints K3 is K2, and takes one more right-hand side."""
+    """Where K2 is needed in place of K3, too, it takes one more right-hand side."""
     if factors.K3 is None:
         both = solve(factors.K2, jnp.concatenate([rhs2, rhs3]))
         return both[: rhs2.shape[0]], both[rhs2.shape[0] :]

@@ -21,16 +21,16 @@ class ModifiedJacobian(eqx.Module):
 
         [ I (x) I   -h alpha (x) v_z     0                          0                       ]
         [    0       Q (x) p_z          -h Q alpha_tilde (x) r_lam  -h Q alpha_psi (x) f_psi ]
-        [    0       Q~ (x) g_y v_z      0                          0                       ]
+        [    0       P (x) g_y v_z       0                          0                       ]
         [    0       Q_tilde (x) k_z     0                          0                       ]
 
     The last row of `Q` annihilates `alpha_psi`, and `Q_tilde alpha_psi = I`. So with `dz = (Q
-    (x) I) dZ` and the impulses `dlam = h (Q~ alpha_tilde (x) I) dLambda` and `dpsi = h dPsi` it
+    (x) I) dZ` and the impulses `dlam = h (P alpha_tilde (x) I) dLambda` and `dpsi = h dPsi` it
     falls apart:
 
-    - With `s + 1` holonomic conditions (Gauss, Radau IIA) `Q~` is `Q`, and there are `s`
+    - With `s + 1` holonomic conditions (Gauss, Radau IIA) `P` is `Q`, and there are `s`
         systems with K2 and one with K3.
-    - With `s` of them (Lobatto) `Q~` is `Q_tilde`. After the `s` systems with K2 there is one
+    - With `s` of them (Lobatto) `P` is `Q_tilde`. After the `s` systems with K2 there is one
         with `p_z` alone, into which the impulses enter by the row `coupling`.
 
     The paper leaves out the block `-h alpha (x) v_z`; kept, it costs one small product and

@@ -30,7 +30,7 @@ class AbstractSparkMethod(eqx.Module):
 
 
 def _check_stages(stages: int, fewest: int = 1) -> None:
-    if isinstance(stages, bool) or not isinstance(stages, int):
+    if isinstance(stages, bool) or not isinstance(stages, (int, np.integer)):
         raise TypeError(f"stages must be a Python integer; got {stages!r}.")
     if not fewest <= stages <= MAX_STAGES:
         raise ValueError(f"stages must be from {fewest} to {MAX_STAGES}; got {stages}.")
@@ -122,7 +122,7 @@ class Lobatto(AbstractSparkMethod):
         integrators, but not symmetric. With IIIC and IIIC* for `y` and `f`, in either order, no
         step can be made in which an oscillation of frequency `omega` has `omega h = sqrt(2)`
         (for `s = 2`; 2.69 for `s = 3`, 4.01 for `s = 4`): keep well below. So it is for IIIC*
-        and IIID, a little later; `tableau.resonances` tells.
+        and IIID, at 2.0, 3.72, 5.48; `tableau.resonances` tells.
     - `y="C", f="C", psi="C"` is stiffly accurate, as Radau IIA is, and none of these.
 
     The last velocity is not one of the stages, and multiplies the mass matrix alone: this
@@ -132,7 +132,8 @@ class Lobatto(AbstractSparkMethod):
     **Arguments:**
 
     - `stages`: the number of stages `s`, from 2 to 8.
-    - `y`, `f`, `psi`: the families, `"A"`, `"B"`, `"C"`, `"C*"` or `"D"`; `psi` not `"A"`. What
+    - `y`, `f`, `psi`: the families, `"A"`, `"B"`, `"C"`, `"C*"` or `"D"`; `psi` not `"A"`, and `y`
+        not `"B"` with two stages. What
         they amount to, `tableau.symmetric`, `tableau.lagrange_dalembert` and
         `tableau.R_infinity` tell.
 
@@ -155,6 +156,17 @@ class Lobatto(AbstractSparkMethod):
         for name, family in (("y", y), ("f", f), ("psi", psi)):
             if family not in FAMILIES:
                 raise ValueError(f"{name} must be one of {', '.join(FAMILIES)}; got {family!r}.")
+        if psi == "A":
+            raise ValueError(
+                "psi cannot be weighed by IIIA: whose first stage is the start of the step, so "
+                "that the conditions on the nonholonomic constraints do not determine their "
+                "multipliers (N [A_psi; b_psi] is singular). Take B, C, C* or D."
+            )
+        if y == "B" and stages == 2:
+            raise ValueError(
+                "IIIB cannot advance the coordinates with two stages, which are not at the times "
+                "c then. Take three stages or more, or another family."
+            )
         self.y, self.f, self.psi = y, f, psi
         self.tableau = lobatto_spark(stages, y, f, psi)
 

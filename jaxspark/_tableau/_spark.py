@@ -41,7 +41,7 @@ class SparkTableau:
 
     - `name`: of the family, for instance `"Gauss"`.
     - `order`: of the states `y` and `z` at the end of a step. The user's word is taken for it,
-        as far as the quadrature formula allows.
+        as far as quadrature and the coupled conditions of order 2 and 3 allow.
     - `c`, `b`, `A`: shapes `(s,)`, `(s,)`, `(s, s)`; the coordinates.
     - `A_hat`, `b_hat`: shapes `(s, s)`, `(s,)`; the forces `f`.
     - `c_tilde`, `b_tilde`: shapes `(m + 1,)`; the constraint nodes, first 0 and last 1.
@@ -157,7 +157,27 @@ class SparkTableau:
         for words, holds in assumptions.items():
             if not holds:
                 raise ValueError(f"This tableau breaks the assumption {words}.")
+        self._check_coupled_conditions()
         self.decoupling.check()
+
+    def _check_coupled_conditions(self) -> None:
+        """Those of order 2 and 3 that involve two sets of coefficients.
+
+        `sum_i w_i (X 1)_i = 1/2` and `sum_i w_i (X c)_i = 1/6`, for all weights `w` and matrices
+        `X` of the stages; and the same for the holonomic constraint forces.
+        """
+        stages = {"b": self.b, "b_hat": self.b_hat, "b_psi": self.b_psi}
+        matrices = {"A_hat": self.A_hat, "A_psi": self.A_psi, "A_tilde": self.A_tilde}
+        for weight, w in stages.items():
+            for name, X in matrices.items():
+                nodes = self.c_tilde if name == "A_tilde" else self.c
+                for order, power, value in ((2, 0, 1 / 2), (3, 1, 1 / 6)):
+                    if self.order >= order and abs(w @ X @ nodes**power - value) > ROUNDING:
+                        words = "1" if power == 0 else "c"
+                        raise ValueError(
+                            f"This tableau is not of order {self.order}: {weight}^T {name} {words} "
+                            f"must be {value:.6g}."
+                        )
 
     @property
     def stages(self) -> int:
