@@ -10,7 +10,7 @@ import helpers
 import jaxspark
 from benchmarks.core._gradients import differences, relative
 from helpers import arrays, knife_edge_reaction, knife_edge_start, largest_difference
-from jaxspark import dry_friction, Gauss, LagrangianSystem, Lobatto, RadauIIA, RESULTS
+from jaxspark import dry_friction, Gauss, LagrangianSystem, Lobatto, RadauIIA
 
 
 # The law.
@@ -19,12 +19,13 @@ WIDTHS = {"slip_width": 0.1, "load_floor": 0.2}
 
 
 def test_dry_friction_by_hand():
+    """Only the norm of the load counts, whatever its shape."""
     slip, load = arrays([0.3, -0.4], [1.2, 0.9])
     force = dry_friction(slip, load, 0.5, **WIDTHS)
     size = 0.5 * np.sqrt(1.5**2 + 0.2**2) * 0.5 / np.sqrt(0.5**2 + 0.1**2)
     assert np.allclose(force, size * np.array([-0.6, 0.8]), rtol=1e-15, atol=0)
     assert np.array_equal(dry_friction(-slip, load, 0.5, **WIDTHS), -force)
-    # Only the norm of the load counts, whatever its shape.
+    assert np.allclose(dry_friction(-0.5, -1.5, 0.5, **WIDTHS), size, rtol=1e-15, atol=0)
     for same in (-load, load[::-1], load[None, :, None], jnp.asarray(1.5)):
         assert np.allclose(dry_friction(slip, same, 0.5, **WIDTHS), force, rtol=1e-15, atol=0)
 
@@ -43,8 +44,8 @@ def test_limits_of_dry_friction():
 def test_derivatives_of_dry_friction_at_rest():
     at = (*arrays([0.0, 0.0], [0.0]), 0.5)
     for mode in (jax.jacfwd, jax.jacrev):
-        slopes = mode(lambda *at: dry_friction(*at, **WIDTHS), (0, 1, 2))
-        by_slip, by_load, by_coefficient = jax.jit(slopes)(*at)
+        slopes = jax.jit(mode(lambda *at: dry_friction(*at, **WIDTHS), (0, 1, 2)))
+        by_slip, by_load, by_coefficient = slopes(*at)
         assert np.allclose(by_slip, -0.5 * 0.2 / 0.1 * np.eye(2), rtol=1e-15, atol=0)
         assert not np.any(by_load) and not np.any(by_coefficient)
     hessian = jax.jit(jax.hessian(lambda x: jaxspark.regularised_norm(x, 0.2)))(np.zeros(3))
@@ -54,17 +55,16 @@ def test_derivatives_of_dry_friction_at_rest():
 def test_dry_friction_in_single_precision():
     double = arrays([0.3, -0.4], [1.2, 0.9])
     slip, load = (x.astype(np.float32) for x in double)
-    for width in (0.1, np.float64(0.1), jnp.asarray(0.1)):
-        widths = {"slip_width": width, "load_floor": 0.2}
-        force, expected = (dry_friction(*x, 0.5, **widths) for x in ((slip, load), double))
+    for number in (float, np.float64, jnp.asarray):
+        others = {"coefficient": number(0.5), "slip_width": number(0.1), "load_floor": 0.2}
+        force, expected = (dry_friction(*x, **others) for x in ((slip, load), double))
         assert force.dtype == np.float32 and np.allclose(force, expected, rtol=1e-6, atol=0)
     gradient = jax.jacrev(lambda slip: dry_friction(slip, 0 * load, 0.5, **WIDTHS))(0 * slip)
     assert gradient.dtype == np.float32 and np.all(np.isfinite(gradient))
 
 
 def friction_with(args, slip, load):
-    widths = {name: args[name] for name in WIDTHS}
-    return dry_friction(slip, load, args["mu"], **widths)
+    return dry_friction(slip, load, args["mu"], **{name: args[name] for name in WIDTHS})
 
 
 def reference(rates, start, times):
@@ -72,8 +72,7 @@ def reference(rates, start, times):
     return solve_ivp(rates, (0.0, times[-1]), start, "DOP853", **options).y
 
 
-# Holonomic constraints: a bead on a wire, a parabola that is shaken. Straight and at rest it is
-# an inclined rail.
+# Holonomic constraints: a bead on a shaken parabola. Straight and at rest it is a rail.
 
 WIRE = {"m": 0.7, "g": 9.81, "slope": 0.5, "curvature": 1.2, "lift": 0.4}
 WIRE |= {"mu": 0.4, "slip_width": 1.0, "load_floor": 3.0}
@@ -99,7 +98,6 @@ def on_the_wire(t, x, rate, args):
     steep, shaken = args["slope"] + args["curvature"] * x, args["lift"] * jnp.sin(2 * t)
     y = args["slope"] * x + 0.5 * args["curvature"] * x**2 + shaken
     y_rate = steep * rate + 2 * args["lift"] * jnp.cos(2 * t)
-    # y'' = steep x'' + rest, m x'' = steep lam + force / length, and so on for y.
     rest, square = args["curvature"] * rate**2 - 4 * shaken + args["g"], 1 + steep**2
     lam, length = -args["m"] * rest / square, jnp.sqrt(square)
     load, slip = jnp.hypot(lam * length, args["load_floor"]), length * rate
@@ -145,18 +143,17 @@ SKATE = LagrangianSystem(helpers.knife_edge_lagrangian, None, helpers.edge, None
 def skate_end():
     """Position and velocity after a second, by the speed along the blade."""
 
-    def state(t, x):
-        angle = 0.4 + 1.7 * t
-        velocity = np.array([x[2] * np.cos(angle), x[2] * np.sin(angle), 1.7])
-        return np.array([x[0], x[1], angle]), velocity
+    def velocity(x):
+        return np.array([x[3] * np.cos(x[2]), x[3] * np.sin(x[2]), 1.7])
 
     def rates(t, x):
-        q, v = state(t, x)
-        load = np.hypot(knife_edge_reaction(q, v), RUBBING["load_floor"])
-        force = -RUBBING["mu"] * load * x[2] / np.hypot(x[2], RUBBING["slip_width"])
-        return [v[0], v[1], RUBBING["slope"] * np.cos(q[2]) + force / RUBBING["m"]]
+        v = velocity(x)
+        load = np.hypot(knife_edge_reaction(x, v), RUBBING["load_floor"])
+        force = -RUBBING["mu"] * load * x[3] / np.hypot(x[3], RUBBING["slip_width"])
+        return [*v, RUBBING["slope"] * np.cos(x[2]) + force / RUBBING["m"]]
 
-    return arrays(*state(1.0, reference(rates, [0.1, -0.2, 0.9], [0.0, 1.0])[:, -1]))
+    x = reference(rates, [0.1, -0.2, 0.4, 0.9], [0.0, 1.0])[:, -1]
+    return arrays(x[:3], velocity(x))
 
 
 # Solutions by Lobatto's method.
@@ -182,11 +179,10 @@ FORMS = {
 
 
 def solve(form, start, args):
-    solution = jaxspark.rollout(
-        FORMS[form], Lobatto(3), *arrays(*start), args, t1=1.0, num_steps=40, multipliers=True
-    )
-    stats = solution.stats
-    assert max(stats.max_g, stats.max_gdot, stats.max_k) <= 1e-14
+    options = {"t1": 1.0, "num_steps": 40, "multipliers": True}
+    solution = jaxspark.rollout(FORMS[form], Lobatto(3), *arrays(*start), args, **options)
+    constraints = solution.stats.max_g, solution.stats.max_gdot, solution.stats.max_k
+    assert max(constraints) <= 1e-14
     return solution
 
 
@@ -204,18 +200,16 @@ def test_block_that_sticks(width):
     """On a rougher rail it creeps, the slower the smaller the width."""
     args = RAIL | {"mu": 1.1, "slip_width": width}
     solution = solve("bead", bead_start(0.0, -0.2, args), args)
-    ratio = 0.5 / 1.1
-    creep = width * ratio / np.sqrt(1 - ratio**2)
+    creep = width * 0.5 / np.sqrt(1.1**2 - 0.5**2)
     assert abs(np.linalg.norm(solution.z1) - creep) <= 1e-3 * creep
 
 
 def test_bead_on_a_wire():
     solution = solve("bead", bead_start(0.3, 2.0, WIRE), WIRE)
-    trajectory = (solution.ys, solution.zs, solution.multipliers.lam)
-    x, rate, _ = bead_motion(solution.ts, WIRE)
-    expected = on_the_wire(solution.ts, x, rate, WIRE)
+    expected = on_the_wire(solution.ts, *bead_motion(solution.ts, WIRE)[:2], WIRE)
     assert np.ptp(expected[2]["wire"]) > 5
-    for got, exact in zip(trajectory, jax.tree.map(jnp.transpose, expected)):
+    trajectory = (solution.ys.T, solution.zs.T, solution.multipliers.lam)
+    for got, exact in zip(trajectory, expected):
         assert largest_difference(got, exact) <= 1e-6
     # The multiplier reported at a state is that of this state, to rounding error.
     lam = on_the_wire(solution.ts, solution.ys[:, 0], solution.zs[:, 0], WIRE)[2]
@@ -227,7 +221,7 @@ def test_friction_takes_energy():
     args = WIRE | {"lift": 0.0}
     solution = solve("bead", bead_start(0.3, 2.0, args), args)
     energies = jaxspark.energy(BEAD, solution.ts, solution.ys, solution.zs, args)
-    work = bead_motion(solution.ts, args)[2]
+    work = bead_motion(solution.ts, args)[-1]
     assert np.all(np.diff(energies) < 0) and work[-1] < -1
     assert np.max(np.abs(energies - energies[0] - work)) <= 1e-6 * abs(work[-1])
 
@@ -239,8 +233,7 @@ def test_three_forms(form):
     got, expected = solve(form, *at[name]), solve(name, *at[name])
     assert largest_difference((got.ys, got.zs), (expected.ys, expected.zs)) <= 1e-13
     assert largest_difference(got.multipliers, expected.multipliers) <= 1e-12
-    if name == "skate":
-        # Across the blade acts what acts without friction.
+    if name == "skate":  # Across the blade acts what acts without friction.
         psi = knife_edge_reaction(np.asarray(got.ys), np.asarray(got.zs))
         assert np.max(np.abs(got.multipliers.psi[:, 0] - psi)) <= 1e-13
 
@@ -264,18 +257,15 @@ def test_order_with_friction(system, method, steps):
         h = 1 / num_steps.astype(y.dtype)
 
         def body(i, carry):
-            y, z, good = carry
             t = i.astype(y.dtype) * h
-            y, z, _, info = jaxspark.step(system, method, t, y, z, h, None, args)
-            return y, z, good & (info.result == RESULTS.successful)
+            return jaxspark.step(system, method, t, *carry, h, None, args)[:2]
 
-        y, z, good = jax.lax.fori_loop(0, num_steps, body, (y, z, jnp.asarray(True)))
-        return y, z, jaxspark.multipliers(system, 1.0, y, z, args).lam, good
+        y, z = jax.lax.fori_loop(0, num_steps, body, (y, z))
+        return y, z, jaxspark.multipliers(system, 1.0, y, z, args).lam
 
     errors = []
     for num_steps in steps:
-        *got, good = run(*start, jnp.asarray(num_steps))
-        assert bool(good)
+        got = run(*start, jnp.asarray(num_steps))
         errors.append([largest_difference(a, b) for a, b in zip(got, expected)])
     for error in np.transpose(errors):
         assert error[-1] > 1e-10, "rounding errors would decide"
@@ -307,5 +297,3 @@ def test_friction_is_for_lobatto(method):
     start = bead_start(0.3, 2.0, WIRE)
     with pytest.raises(ValueError, match="friction.*has none there. Use jaxspark.Lobatto"):
         jaxspark.rollout(BEAD, method, *start, WIRE, h=0.1, num_steps=1)
-    with pytest.raises(ValueError, match="friction.*has none there. Use jaxspark.Lobatto"):
-        jaxspark.step(BEAD, method, 0.0, *start, 0.1, None, WIRE)

@@ -1,5 +1,7 @@
 """K2 and K3: both solvers against NumPy, scaling, singular mass matrices, whole rollouts."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -165,7 +167,7 @@ def test_singular_matrices_are_noticed(solver, name):
 def test_mass_matrix_in_place_of_k3(solver, sizes):
     """As methods of Lobatto type need it; also with no rows for one of the two matrices."""
     blocks = random_blocks(*sizes)
-    without = eqx.tree_at(lambda b: b.bordered, blocks, False)
+    without = dataclasses.replace(blocks, bordered=False)
     K2, _ = by_hand(blocks)
     mass = np.asarray(blocks.p_z)
     assert_solves(solver, without, K2, mass)
@@ -173,9 +175,9 @@ def test_mass_matrix_in_place_of_k3(solver, sizes):
     rhs2, rhs3 = arrays(*right_hand_sides(K2, mass))
     both = solver.solve(factors, rhs2, rhs3)
     first, nothing = solver.solve(factors, rhs2, rhs3[:0])
-    assert nothing.shape == (0, len(mass)) and largest_difference(first, both[0]) <= 1e-15
+    assert nothing.shape == (0, len(mass)) and largest_difference(first, both[0]) <= 1e-14
     nothing, second = solver.solve(factors, rhs2[:0], rhs3)
-    assert nothing.shape == (0, len(K2)) and largest_difference(second, both[1]) <= 1e-15
+    assert nothing.shape == (0, len(K2)) and largest_difference(second, both[1]) <= 1e-14
 
 
 def bead(linear_solver, method=Gauss(4)):

@@ -157,8 +157,8 @@ class SparkTableau:
         for words, holds in assumptions.items():
             if not holds:
                 raise ValueError(f"This tableau breaks the assumption {words}.")
-        self._check_coupled_conditions()
         self.decoupling.check()
+        self._check_coupled_conditions()
 
     def _check_coupled_conditions(self) -> None:
         """Those of order 2 and 3 that involve two sets of coefficients.
