@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from .._custom_types import Args, BoolScalar, FloatScalar, RealScalarLike, State
 from .._system import as_args, as_state, FlatSystem, flatten, LagrangianSystem
 from .._tableau import AbstractSparkMethod, SparkTableau
-from ._boundary import boundary_stages, Ends, stage_values
+from ._boundary import boundary_derivatives, boundary_stages, Ends, stage_values, unpack
 
 
 class DiscreteAction(eqx.Module):
@@ -22,7 +22,8 @@ class DiscreteAction(eqx.Module):
     - `v0`, `v1`: the velocities at both ends.
     - `constraint`: `c(t0, q0, t1, q1)`, the value of the nonholonomic constraints, the same at
         both ends; zero if both configurations lie on one trajectory of the method.
-    - `converged`: whether the stages between the two configurations could be found.
+    - `converged`: whether the stages between the two configurations could be found; if not, all
+        else is NaN.
     """
 
     L_d: FloatScalar
@@ -69,31 +70,34 @@ def flat_action(
     """
     dtype = ends.q0.dtype
     h = ends.t1 - ends.t0
-
-    def stages(q0, q1):
-        return boundary_stages(system, tableau, Ends(ends.t0, q0, ends.t1, q1))
-
-    def discrete_lagrangian(q0, q1):
-        x, _ = stages(q0, q1)
-        moved = Ends(ends.t0, q0, ends.t1, q1)
-        at = stage_values(system, tableau, moved, x)
-        return h * jnp.sum(jnp.asarray(tableau.b, dtype) * jax.vmap(lagrangian)(at.T, at.Q, x.V))
-
-    x, converged = stages(ends.q0, ends.q1)
-    L_d = discrete_lagrangian(ends.q0, ends.q1)
-    D2, D4 = jax.grad(discrete_lagrangian, (0, 1))(ends.q0, ends.q1)
-    DV = jax.jacfwd(lambda q0, q1: stages(q0, q1)[0].V, (0, 1))(ends.q0, ends.q1)
-
-    at = stage_values(system, tableau, ends, x)
-    E = at.F - jax.vmap(jax.grad(lagrangian, 1))(at.T, at.Q, x.V)
+    n, m, s = system.nz, system.npsi, tableau.stages
     b, A_hat, b_hat, A_psi, b_psi = (
         jnp.asarray(getattr(tableau, name), dtype)
         for name in ("b", "A_hat", "b_hat", "A_psi", "b_psi")
     )
+
+    def discrete_lagrangian(vector, q0, q1):
+        x = unpack(vector, s, n, m)
+        at = stage_values(system, tableau, Ends(ends.t0, q0, ends.t1, q1), x)
+        return h * jnp.sum(b * jax.vmap(lagrangian)(at.T, at.Q, x.V))
+
+    vector, converged = boundary_stages(system, tableau, ends)
+    # Between configurations that no motion joins, there is no action: no number either.
+    vector = jnp.where(converged, vector, jnp.nan)
+    D_q0, D_q1 = boundary_derivatives(system, tableau, ends, vector)
+    L_d, (by_stages, by_q0, by_q1) = jax.value_and_grad(discrete_lagrangian, (0, 1, 2))(
+        vector, ends.q0, ends.q1
+    )
+    D2, D4 = by_q0 + by_stages @ D_q0, by_q1 + by_stages @ D_q1
+
+    x = unpack(vector, s, n, m)
+    at = stage_values(system, tableau, ends, x)
+    E = at.F - jax.vmap(jax.grad(lagrangian, 1))(at.T, at.Q, x.V)
     before = A_hat @ E + A_psi @ at.S
     after = (b_hat @ E + b_psi @ at.S)[None, :] - before
-    f_minus = -(h**2) * jnp.einsum("i,ij,ijk->k", b, before, DV[0])
-    f_plus = h**2 * jnp.einsum("i,ij,ijk->k", b, after, DV[1])
+    D_q0_V, D_q1_V = (D[: s * n].reshape(s, n, n) for D in (D_q0, D_q1))
+    f_minus = -(h**2) * jnp.einsum("i,ij,ijk->k", b, before, D_q0_V)
+    f_plus = h**2 * jnp.einsum("i,ij,ijk->k", b, after, D_q1_V)
     constraint = system.nonholonomic(ends.t1, ends.q1, x.v1)
     return L_d, D2, D4, f_minus, f_plus, x.v0, x.v1, constraint, converged
 

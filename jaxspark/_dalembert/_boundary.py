@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar
-from .._implicit import newton_root
+from .._implicit import newton_root, preconditioned_solve
 from .._kkt import inverse
 from .._system import FlatSystem
 from .._tableau import SparkTableau
@@ -63,30 +63,53 @@ def stage_values(
 
 def boundary_stages(
     system: FlatSystem, tableau: SparkTableau, ends: Ends
-) -> tuple[BoundaryStages, BoolScalar]:
+) -> tuple[Float[Array, " k"], BoolScalar]:
     """Solve equations (6.1) for the stages, `v0` and `v1`, with `q0` and `q1` given.
 
     Between any two configurations the constraints are first integrals, `k = k(t0, q0, v0)`
     instead of `k = 0`, as they are of the underlying forced system (2.6): of the motions with
     `k = 0` too few start at `q0` to reach every `q1`. On a trajectory it is the same.
 
-    **Returns:** the stages, differentiable with respect to everything, and whether Newton's
-    iteration converged.
+    **Returns:** the stages as a vector, see [`unpack`][], differentiable with respect to
+    everything (the start of the iteration if that did not converge), and whether it did.
 
     Source: L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian
     systems*, equations (6.1), with `omega_ij = b_j P_{i-1}(2 c_j - 1)` (Legendre).
     """
     n, m, s = system.nz, system.npsi, tableau.stages
-    dtype = ends.q0.dtype
-    h = ends.t1 - ends.t0
-    slope = (ends.q1 - ends.q0) / h
-    guess = jnp.concatenate([jnp.tile(slope, s), jnp.zeros(s * m, dtype), slope, slope])
+    slope = (ends.q1 - ends.q0) / (ends.t1 - ends.t0)
+    guess = jnp.concatenate([jnp.tile(slope, s), jnp.zeros(s * m, slope.dtype), slope, slope])
     residual = _boundary_equations(tableau, n, m)
     root = newton_root(residual, (system, ends), guess, inverse)
-    return _unpack(root.value, s, n, m), root.converged
+    return root.value, root.converged
 
 
-def _unpack(x: Float[Array, " k"], s: int, n: int, m: int) -> BoundaryStages:
+def boundary_derivatives(
+    system: FlatSystem, tableau: SparkTableau, ends: Ends, x: Float[Array, " k"]
+) -> tuple[Float[Array, "k n"], Float[Array, "k n"]]:
+    """The derivatives of the stages with respect to `q0` and `q1`, of the other end fixed.
+
+    By the implicit function theorem, `-J^{-1} J_q`, with the equations linearised once.
+    """
+    equations = _boundary_equations(tableau, system.nz, system.npsi)
+
+    def residual(x, q0, q1):
+        return equations(x, (system, Ends(ends.t0, q0, ends.t1, q1)))
+
+    J, J_q0, J_q1 = jax.jacfwd(residual, (0, 1, 2))(x, ends.q0, ends.q1)
+    approximate = inverse(jax.lax.stop_gradient(J))
+
+    def column(rhs):
+        return preconditioned_solve(
+            lambda v: J @ v, lambda v: approximate @ v, lambda v: approximate.T @ v, rhs, (1.0,)
+        )
+
+    D = -jax.vmap(column, 1, 1)(jnp.concatenate([J_q0, J_q1], 1))
+    return D[:, : system.nz], D[:, system.nz :]
+
+
+def unpack(x: Float[Array, " k"], s: int, n: int, m: int) -> BoundaryStages:
+    """The stages of a vector `[V, Psi, v0, v1]`."""
     V, Psi, rest = x[: s * n], x[s * n : s * (n + m)], x[s * (n + m) :]
     return BoundaryStages(V.reshape(s, n), Psi.reshape(s, m), rest[:n], rest[n:])
 
@@ -97,7 +120,7 @@ def _boundary_equations(tableau: SparkTableau, n: int, m: int) -> Callable[..., 
     def residual(x, parameters):
         system, ends = parameters
         dtype = ends.q0.dtype
-        stages = _unpack(x, s, n, m)
+        stages = unpack(x, s, n, m)
         h = ends.t1 - ends.t0
         at = stage_values(system, tableau, ends, stages)
         p0 = system.momentum(ends.t0, ends.q0, stages.v0)

@@ -5,7 +5,6 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from .._custom_types import Args, State
 from .._system import as_args, as_state, LagrangianSystem
@@ -32,7 +31,7 @@ class DiscreteEulerLagrange(eqx.Module):
 def discrete_euler_lagrange(
     system: LagrangianSystem,
     method: AbstractSparkMethod,
-    ts: Float[Array, " n"],
+    ts: Any,
     qs: State,
     args: Args = None,
 ) -> DiscreteEulerLagrange:
@@ -50,8 +49,8 @@ def discrete_euler_lagrange(
 
     - `system`: a Lagrangian system without holonomic constraints.
     - `method`: the SPARK method that made the trajectory, or another.
-    - `ts`, `qs`: every step of it, for instance `solution.ts, solution.ys` of a
-        [`jaxspark.rollout`][] with `save_every=1`.
+    - `ts`, `qs`: every step of it, `n` times and as many rows, for instance `solution.ts,
+        solution.ys` of a [`jaxspark.rollout`][] with `save_every=1`.
     - `args`: passed to the system's functions.
 
     **Returns:** a [`jaxspark.DiscreteEulerLagrange`][].
