@@ -1,6 +1,6 @@
 """A figure: what was measured, against which target, and whether it was reached."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 
@@ -44,6 +44,18 @@ def near(what: str, value: float, target: float, within: float) -> Figure:
 def note(what: str, measured: str) -> Figure:
     """A figure without a target."""
     return Figure(what, "none", measured, True)
+
+
+def chosen(parts: Mapping[str, Callable[[bool], Iterator[Figure]]], only: str | None):
+    """The figures of all parts of a topic, or of one, in full.
+
+    **Raises:** `SystemExit` if there is no part of this name.
+    """
+    if only is not None and only not in parts:
+        raise SystemExit(f"There is no part {only!r}; there are {', '.join(parts)}.")
+    for name, part in parts.items():
+        if only in (None, name):
+            yield from part(False)
 
 
 def report(figures: Iterable[Figure]) -> bool:

@@ -11,7 +11,7 @@ import jaxspark
 from .problems import Problem
 
 
-ROUNDING = 2e-13
+ROUNDING = 1e-12
 
 States = tuple[np.ndarray, ...]
 
@@ -54,18 +54,23 @@ def integrator(problem: Problem, method, t_end: float) -> Callable[[int], States
 
 
 def slopes(
-    problem: Problem, method, t_end: float, steps: Sequence[int], reference: States
+    problem: Problem,
+    method,
+    t_end: float,
+    steps: Sequence[int],
+    reference: States,
+    rounding: float = ROUNDING,
 ) -> np.ndarray:
     """The slopes of log error over log step size, for y, z and the multipliers.
 
-    **Raises:** `RuntimeError` if rounding errors would decide.
+    **Raises:** `RuntimeError` if an error is below `rounding`: rounding errors would decide.
     """
     end = integrator(problem, method, t_end)
     errors = []
     for num_steps in steps:
         pairs = zip(end(num_steps), reference, strict=True)
         errors.append([np.max(np.abs(a - b)) for a, b in pairs])
-        if min(errors[-1]) < ROUNDING:
+        if min(errors[-1]) < rounding:
             raise RuntimeError(f"{method}, {num_steps} steps: rounding errors would decide.")
     h = np.log((t_end - problem.t0) / np.asarray(steps))
     return np.array([np.polyfit(h, np.log(e), 1)[0] for e in np.array(errors).T])

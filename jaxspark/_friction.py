@@ -41,6 +41,9 @@ def dry_friction(
 
     **Returns:** the force (N) on what moves with `slip`, of its shape; for a joint, the moment
     (N m).
+
+    Source: E. Pennestrì, V. Rossi, P. Salvini & P. P. Valentini, *Review and comparison of dry
+    friction force models*, Nonlinear Dyn. 83 (2016), on Coulomb's law and its smoothing.
     """
     slip = jnp.asarray(slip)
     force = jnp.asarray(coefficient, slip.dtype) * regularised_norm(load, load_floor)

@@ -273,3 +273,17 @@ def test_mixed_problem_starts_consistently():
     )
     for residual in (residuals.g, residuals.gdot, residuals.k):
         assert residual.shape == (1,) and np.max(np.abs(residual)) <= 1e-15
+
+
+def test_everything_held_but_the_velocity():
+    """The natural call for a nonholonomic system: the configuration stays where it is."""
+    system = MechanicalSystem(
+        lambda t, q, args: jnp.asarray(MASS), lambda t, q, v, args: -q, nonholonomic=rolling
+    )
+    held = jaxspark.project(system, T, Y, Z, hold_y=jnp.ones(3, bool))
+    free = jaxspark.project(system, T, Y, Z)
+    assert bool(held.result == RESULTS.successful)
+    assert np.array_equal(held.y, Y)
+    residuals = jaxspark.constraint_residuals(system, T, held.y, held.z)
+    assert np.max(np.abs(residuals.k)) <= 1e-15
+    assert largest_difference(held.z, free.z) <= 1e-15

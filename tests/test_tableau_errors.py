@@ -218,3 +218,19 @@ def test_properties_of_changed_coefficients(changes, symmetric, lagrange_dalembe
     assert tableau.symmetric is symmetric
     assert tableau.lagrange_dalembert is lagrange_dalembert
     assert tableau.same_psi == changes.keys().isdisjoint({"A_hat", "b_hat", "A_psi", "b_psi"})
+
+
+@pytest.mark.parametrize("name", ["A_hat", "A_psi", "A_tilde"])
+def test_claimed_order_against_the_coupled_conditions(name):
+    """`b^T X 1 = 1/2` is asked for order 2, `b^T X c = 1/6` for order 3."""
+    X = getattr(GAUSS3, name)
+    nodes = GAUSS3.c_tilde if name == "A_tilde" else GAUSS3.c
+    with pytest.raises(ValueError, match=rf"not of order 2: b\^T {name} 1 must be 0\.5"):
+        dataclasses.replace(GAUSS3, order=2, **{name: 1.01 * X})
+    # Orthogonal to 1, not to c.
+    away = np.ones((3, 1)) * (nodes - np.mean(nodes))[None, :]
+    changes = {name: X + 1e-3 * away}
+    with pytest.raises(ValueError, match=rf"not of order 3: b\^T {name} c must be 0\.16"):
+        dataclasses.replace(GAUSS3, order=3, **changes)
+    assert dataclasses.replace(GAUSS3, order=2, **changes).order == 2
+    assert dataclasses.replace(GAUSS3, order=1, **{name: 1.01 * X}).order == 1

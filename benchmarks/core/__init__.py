@@ -3,7 +3,7 @@
 import pathlib
 from collections.abc import Callable, Iterator
 
-from .._figures import Figure
+from .._figures import chosen, Figure
 from ._constraints import constraints, energy
 from ._cost import cost, crossover
 from ._export import export
@@ -34,11 +34,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
 def figures(only: str | None = None, plots: pathlib.Path | None = None) -> Iterator[Figure]:
     """All figures of the topic, or those of one part; there are no pictures."""
     del plots
-    if only is not None and only not in PARTS:
-        raise SystemExit(f"There is no part {only!r}; there are {', '.join(PARTS)}.")
-    for name, part in PARTS.items():
-        if only in (None, name):
-            yield from part(False)
+    return chosen(PARTS, only)
 
 
 def smoke() -> Iterator[Figure]:

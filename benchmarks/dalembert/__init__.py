@@ -4,12 +4,12 @@ import functools
 import pathlib
 from collections.abc import Callable, Iterator
 
-from .._figures import Figure
+from .._figures import chosen, Figure
 from ._conditioning import conditioning
 from ._energy import energy
 from ._gradients import gradients
 from ._loop import loop
-from ._orders import orders
+from ._orders import combinations, orders
 from ._principle import principle
 from ._references import references
 from ._reversal import reversal
@@ -17,6 +17,7 @@ from ._reversal import reversal
 
 PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "orders": orders,
+    "combinations": combinations,
     "reversal": reversal,
     "loop": loop,
     "references": references,
@@ -30,11 +31,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
 def figures(only: str | None = None, plots: pathlib.Path | None = None) -> Iterator[Figure]:
     """All figures of the topic, or those of one part; pictures into the folder `plots`."""
     parts = {**PARTS, "energy": functools.partial(energy, plots=plots)}
-    if only is not None and only not in parts:
-        raise SystemExit(f"There is no part {only!r}; there are {', '.join(parts)}.")
-    for name, part in parts.items():
-        if only in (None, name):
-            yield from part(False)
+    return chosen(parts, only)
 
 
 def smoke() -> Iterator[Figure]:

@@ -54,6 +54,9 @@ def loop_integral(momenta: np.ndarray, positions: np.ndarray) -> float:
 
     The derivative along the curve is that of its trigonometric interpolation: both are of
     spectral accuracy. Arrays of shape `(points, n)`.
+
+    Source: V. I. Arnold, *Mathematical Methods of Classical Mechanics*, section 44; E. Hairer,
+    C. Lubich & G. Wanner, *Geometric Numerical Integration*, VI.2, for one-step methods.
     """
     points = len(positions)
     modes = np.fft.fftfreq(points, 1 / points)[:, None]

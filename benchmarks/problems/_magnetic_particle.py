@@ -5,6 +5,7 @@ import numpy as np
 
 import jaxspark
 
+from ._nonholonomic_particle import nonholonomic
 from ._problem import Problem
 
 
@@ -16,17 +17,12 @@ def lagrangian(t, q, v, args):
     return 0.5 * (jnp.sum(v**2) - jnp.sum(q**2)) + args["charge"] * jnp.sum(potential * v)
 
 
-def nonholonomic(t, q, v, args):
-    """`z' - y x'`, shape `(1,)`."""
-    del t, args
-    return v[2:] - q[1] * v[:1]
-
-
 def magnetic_particle() -> Problem:
-    """`y = (x, y, z)`, 100 s. Energy is conserved, but motion backward in time is another.
+    """`y = (x, y, z)` with `z' = y x'`, 100 s.
 
-    The field, which is not homogeneous, turns the velocity and does no work. Without the
-    symmetry `v -> -v` nothing is known to bound the energy error of a symmetric method.
+    Energy is conserved, but motion backward in time is another. The field, which is not
+    homogeneous, turns the velocity and does no work. Without the symmetry `v -> -v` nothing is
+    known to bound the energy error of a symmetric method.
 
     Source: made up, after K. Modin & O. Verdier, *What makes nonholonomic integrators work?*,
     Numer. Math. 145 (2020), who perturb reversible systems.

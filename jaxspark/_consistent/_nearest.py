@@ -74,6 +74,8 @@ def nearest(
     """
     dtype = start(parameters).dtype
     smallest, free = jnp.finfo(dtype).tiny, freedom.size
+    if free + size == 0:  # everything is held, and nothing is asked of it
+        return start(parameters), jnp.asarray(True)
 
     def moved(x, parameters):
         return start(parameters) + freedom.directions(parameters) @ x

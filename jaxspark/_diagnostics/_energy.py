@@ -10,9 +10,11 @@ from .._custom_types import Args, FloatScalar, Function, State
 from .._system import (
     AbstractConstrainedSystem,
     as_args,
+    check_like,
     flatten,
     LagrangianSystem,
     over_times,
+    require_callable,
 )
 
 
@@ -43,7 +45,8 @@ def energy(
 
     **Returns:** a number, or a vector with one for each time.
 
-    **Raises:** `ValueError` if the potential is missing, or given with a Lagrangian.
+    **Raises:** `ValueError` if the potential is missing, no number, or given with a Lagrangian;
+    `TypeError` if it is no function.
 
     Source: L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian
     systems*, equation (2.8).
@@ -56,6 +59,7 @@ def energy(
             "This system is not given by a Lagrangian, so that its potential energy is not "
             "known: pass potential(t, y, args), zero if there is none."
         )
+    require_callable("potential", potential)
 
     def at(t, y, z):
         return _energy(system, potential, t, y, z, as_args(args, t.dtype))
@@ -77,4 +81,6 @@ def _energy(
     if isinstance(system, LagrangianSystem):
         return momentum - jnp.asarray(system.lagrangian(t, y, z, args), t.dtype)
     assert potential is not None
-    return 0.5 * momentum + jnp.asarray(potential(t, y, args), t.dtype)
+    value = jnp.asarray(potential(t, y, args), t.dtype)
+    check_like("potential", value, momentum, "a number")
+    return 0.5 * momentum + value

@@ -9,7 +9,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._custom_types import Args, FloatScalar, Function, State
-from .._system import AbstractConstrainedSystem, as_args, flatten, over_times
+from .._system import (
+    AbstractConstrainedSystem,
+    as_args,
+    check_like,
+    flatten,
+    over_times,
+    require_callable,
+)
 
 
 def momentum_map(
@@ -39,12 +46,14 @@ def momentum_map(
 
     **Returns:** a number, or a vector with one for each time.
 
-    **Raises:** `ValueError` if the generator's values are not structured as `z`.
+    **Raises:** `TypeError` if the generator is no function, `ValueError` if its values are not
+    structured as `z`.
 
     Source: J. E. Marsden & M. West, *Discrete mechanics and variational integrators*, Acta
     Numerica 10 (2001), section 1.2; A. M. Bloch, *Nonholonomic Mechanics and Control*, section
     5.7.
     """
+    require_callable("generator", generator, optional=False)
 
     def at(t, y, z):
         return _momentum_map(system, generator, t, y, z, as_args(args, t.dtype))
@@ -63,11 +72,6 @@ def _momentum_map(
 ) -> FloatScalar:
     flat, flat_y, flat_z = flatten(system, t, y, z, args)
     direction = jax.tree.map(lambda x: jnp.asarray(x, t.dtype), generator(t, y, args))
-    shapes = [jax.tree.map(jnp.shape, tree) for tree in (direction, z)]
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            f"generator must return the structure and shapes of z, {shapes[1]}; it returns "
-            f"{shapes[0]}."
-        )
+    check_like("generator", direction, z, "z")
     along, _ = jax.flatten_util.ravel_pytree(direction)
     return jnp.sum(flat.momentum(t, flat_y, flat_z) * along)

@@ -71,7 +71,7 @@ def _weights(sizes: Sequence[int], emphasis: np.ndarray) -> Weights:
     member = part[None, :] == np.arange(len(sizes))[:, None]
 
     def weights(x):
-        largest = jnp.max(jnp.where(member, jnp.abs(x), 0), 1, initial=0)
+        largest = jnp.max(jnp.where(member, jnp.abs(x), 0), 1)
         overall = jnp.max(jnp.where(emphasis == 1, largest, 0))
         size = jnp.maximum(largest, 1e-3 * overall)
         reciprocal = jnp.asarray(emphasis, x.dtype) / jnp.where(size > 0, size, 1)

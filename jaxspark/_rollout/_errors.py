@@ -1,7 +1,9 @@
 """A failed result, turned into an error that names the constraint, the time and the cure."""
 
 from collections.abc import Callable
+from typing import Any
 
+import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
@@ -60,6 +62,14 @@ def _message(solution: Solution, rank: ConstraintRank) -> str:
         "g": float(stats.max_g), "g_t + g_y v": float(stats.max_gdot),
         "k": float(stats.max_k),
     }  # fmt: skip
+    there = {"g": residuals.g, "g_t + g_y v": residuals.gdot, "k": residuals.k}
+    worst = {key: value for key, value in worst.items() if _size(there[key])}
+    if not worst:
+        return f"{reason} {where}"
     name = max(worst, key=lambda key: np.nan_to_num(worst[key], nan=np.inf))
     kept = f"The worst constraint residual until then is {worst[name]:.3e}, of {name}."
     return f"{reason} {where} {kept}"
+
+
+def _size(residuals: Any) -> int:
+    return sum(leaf.size for leaf in jax.tree.leaves(residuals))

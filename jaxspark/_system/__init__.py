@@ -1,9 +1,10 @@
 """Constrained systems: the general class, its two builders, and their flat form."""
 
-from ._check import as_args as as_args, as_state as as_state
+from ._check import as_args as as_args, as_state as as_state, check_like as check_like
 from ._constrained import (
     AbstractConstrainedSystem as AbstractConstrainedSystem,
     ConstrainedSystem as ConstrainedSystem,
+    require_callable as require_callable,
 )
 from ._flat import FlatSystem as FlatSystem, flatten as flatten
 from ._lagrangian import LagrangianSystem as LagrangianSystem

@@ -56,12 +56,18 @@ def _check_dtype(name: str, out: Any, dtype: np.dtype) -> None:
         )
 
 
-def _check_like(name: str, out: Any, like: Any, like_name: str) -> None:
-    def shapes(tree):
-        return jax.tree.map(lambda leaf: tuple(leaf.shape), tree)
+def check_like(name: str, out: Any, like: Any, like_name: str) -> None:
+    """Raise `ValueError`, naming the function, if what it returns is structured otherwise."""
 
+    def shapes(tree):
+        return jax.tree.map(jnp.shape, tree)
+
+    def leaves(tree):
+        return [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
+
+    # Not the trees of shapes: nodes need not be comparable.
     same_tree = jax.tree.structure(out) == jax.tree.structure(like)
-    if not same_tree or shapes(out) != shapes(like):
+    if not same_tree or leaves(out) != leaves(like):
         raise ValueError(
             f"{name} must return the structure and shapes of {like_name}, "
             f"{shapes(like)}; it returns {shapes(out)}."
@@ -121,5 +127,5 @@ def check_functions(
             t,
             *part.operands,
         )
-        _check_like(part.name, out, part.like, part.like_name)
+        check_like(part.name, out, part.like, part.like_name)
         _check_dtype(part.name, out, dtype)

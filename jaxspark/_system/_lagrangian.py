@@ -6,40 +6,11 @@ import jax
 import jax.numpy as jnp
 
 from .._custom_types import Function, State
-from ._constrained import (
-    AbstractConstrainedSystem,
-    Part,
-    require_callable,
-    require_holonomic,
-)
+from ._constrained import Part, require_callable
+from ._mechanism import AbstractMechanism, add
 
 
-def add(*trees):
-    """The sum of equally structured PyTrees."""
-    return jax.tree.map(lambda *leaves: sum(leaves[1:], leaves[0]), *trees)
-
-
-def nonideal_reaction(k: Function, nonideal: Function) -> Function:
-    """`nonideal - k_v^T psi`, as a function of `(t, q, v, psi, args)`."""
-
-    def reaction(t, q, v, psi, args):
-        _, transposed = jax.vjp(lambda w: k(t, q, w, args), v)
-        ideal = jax.tree.map(jnp.negative, transposed(psi)[0])
-        return add(nonideal(t, q, v, psi, args), ideal)
-
-    return reaction
-
-
-def require_psi(nonideal: Function | None, nonholonomic: Function | None) -> None:
-    """Raise `ValueError` if there is a nonideal force, but no multiplier for it."""
-    if nonideal is not None and nonholonomic is None:
-        raise ValueError(
-            "nonideal(t, q, v, psi, args) depends on the multipliers psi of "
-            "nonholonomic constraints, and there are none."
-        )
-
-
-class LagrangianSystem(AbstractConstrainedSystem):
+class LagrangianSystem(AbstractMechanism):
     r"""A Lagrangian system with holonomic and nonholonomic constraints.
 
         d/dt L_v = L_q + force + friction + nonideal - g_q^T lam - k_v^T psi,   q' = v
@@ -76,14 +47,6 @@ class LagrangianSystem(AbstractConstrainedSystem):
 
     def __check_init__(self):
         require_callable("lagrangian", self.lagrangian, optional=False)
-        for name in ("holonomic", "nonholonomic", "force", "nonideal", "friction"):
-            require_callable(name, getattr(self, name))
-        require_holonomic("friction(t, q, v, lam, args)", self.friction, self.holonomic)
-        require_psi(self.nonideal, self.nonholonomic)
-
-    @property
-    def v(self) -> None:
-        """Velocities are the derivatives of the coordinates: `v = z`."""
 
     def p(self, t, y, z, args):
         """The momenta `L_v`."""
@@ -94,32 +57,8 @@ class LagrangianSystem(AbstractConstrainedSystem):
         conservative = jax.grad(self.lagrangian, 1)(t, y, z, args)
         return conservative if self.force is None else add(conservative, self.force(t, y, z, args))
 
-    @property
-    def reaction(self) -> Function | None:
-        """`nonideal - k_v^T psi`; without `nonideal`, the ideal reaction is the default."""
-        if self.nonideal is None or self.nonholonomic is None:
-            return None
-        return nonideal_reaction(self.nonholonomic, self.nonideal)
-
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """The Lagrangian and the forces."""
         number = jnp.zeros((), jnp.result_type(*jax.tree.leaves(y)))
-        parts = (
-            Part("lagrangian", self.lagrangian, (y, z), number, "a number"),
-            Part("force", self.force, (y, z), z, "z"),
-            Part("nonideal", self.nonideal, (y, z, psi), z, "z"),
-            Part("friction", self.friction, (y, z, lam), z, "z"),
-        )
-        return tuple(part for part in parts if part.function is not None)
-
-    @property
-    def r(self) -> None:
-        """Holonomic constraints are ideal: `r = -g_q^T lam`."""
-
-    @property
-    def g(self) -> Function | None:
-        return self.holonomic
-
-    @property
-    def k(self) -> Function | None:
-        return self.nonholonomic
+        own = Part("lagrangian", self.lagrangian, (y, z), number, "a number")
+        return (own, *self.forces(y, z, lam, psi))

@@ -7,16 +7,11 @@ import jax.flatten_util
 import jax.numpy as jnp
 
 from .._custom_types import Function, State
-from ._constrained import (
-    AbstractConstrainedSystem,
-    Part,
-    require_callable,
-    require_holonomic,
-)
-from ._lagrangian import add, nonideal_reaction, require_psi
+from ._constrained import Part, require_callable
+from ._mechanism import AbstractMechanism, add
 
 
-class MechanicalSystem(AbstractConstrainedSystem):
+class MechanicalSystem(AbstractMechanism):
     r"""Newton-Euler equations with a mass matrix that may depend on time and coordinates.
 
         q' = v,   M(t, q) v' = force + friction + nonideal - g_q^T lam - k_v^T psi
@@ -29,7 +24,7 @@ class MechanicalSystem(AbstractConstrainedSystem):
 
     - `mass`: `M(t, q, args)`, a symmetric matrix, shape `(n, n)`, acting on the flattened
         velocity. It may be singular, as long as `K2` and `K3` are not
-        (see [`jaxspark.ConstrainedSystem`][]).
+        (see [`jaxspark.ConstrainedSystem`][]), except for methods of Lobatto type.
     - `force`: `force(t, q, v, args)`, structured as `q`; all forces but those of the
         constraints, Coriolis and centrifugal ones among them (N, N m).
     - `holonomic`: `g(t, q, args)`.
@@ -57,21 +52,11 @@ class MechanicalSystem(AbstractConstrainedSystem):
     def __check_init__(self):
         require_callable("mass", self.mass, optional=False)
         require_callable("force", self.force, optional=False)
-        require_callable("holonomic", self.holonomic)
-        require_callable("nonholonomic", self.nonholonomic)
-        require_callable("nonideal", self.nonideal)
-        require_callable("friction", self.friction)
-        require_holonomic("friction(t, q, v, lam, args)", self.friction, self.holonomic)
-        require_psi(self.nonideal, self.nonholonomic)
 
     def _momentum(self, t, q, v, args):
         flat, unravel = jax.flatten_util.ravel_pytree(v)
         matrix = self.mass(t, q, args)
         return unravel((matrix * flat[None, :]).sum(1))
-
-    @property
-    def v(self) -> None:
-        """Velocities are the derivatives of the coordinates: `v = z`."""
 
     def p(self, t, y, z, args):
         """The momenta `M v`."""
@@ -83,33 +68,10 @@ class MechanicalSystem(AbstractConstrainedSystem):
         _, transport = jax.jvp(lambda t, y: self._momentum(t, y, z, args), (t, y), direction)
         return add(self.force(t, y, z, args), transport)
 
-    @property
-    def reaction(self) -> Function | None:
-        """`nonideal - k_v^T psi`; without `nonideal`, the ideal reaction is the default."""
-        if self.nonideal is None or self.nonholonomic is None:
-            return None
-        return nonideal_reaction(self.nonholonomic, self.nonideal)
-
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """The mass matrix and the force."""
         size = sum(leaf.size for leaf in jax.tree.leaves(z))
         matrix = jnp.zeros((size, size), jnp.result_type(*jax.tree.leaves(z)))
-        parts = (
-            Part("mass", self.mass, (y,), matrix, "a matrix, one row for each velocity"),
-            Part("force", self.force, (y, z), z, "z"),
-            Part("nonideal", self.nonideal, (y, z, psi), z, "z"),
-            Part("friction", self.friction, (y, z, lam), z, "z"),
-        )
-        return tuple(part for part in parts if part.function is not None)
-
-    @property
-    def r(self) -> None:
-        """Holonomic constraints are ideal: `r = -g_q^T lam`."""
-
-    @property
-    def g(self) -> Function | None:
-        return self.holonomic
-
-    @property
-    def k(self) -> Function | None:
-        return self.nonholonomic
+        words = "a matrix, one row for each velocity"
+        own = Part("mass", self.mass, (y,), matrix, words)
+        return (own, *self.forces(y, z, lam, psi))

@@ -108,7 +108,8 @@ class SparkTableau:
         return cls(name, order, **real, b_hat=real["b"], b_psi=real["b"], **holonomic)
 
     def __post_init__(self):
-        if isinstance(self.order, bool) or not isinstance(self.order, int) or self.order < 1:
+        integer = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
+        if not integer or self.order < 1:
             raise ValueError(f"order must be a positive integer; got {self.order!r}.")
         self._check_shapes()
         self._check_assumptions()
