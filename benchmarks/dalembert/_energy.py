@@ -69,8 +69,10 @@ def energy(tiny: bool, plots: pathlib.Path | None = None) -> Iterator[Figure]:
             first, last = (np.max(np.abs(e)) for e in (error[: tenth + 1], error[-tenth:]))
             what = f"energy over {steps} steps, {problem.name}, {method}, h = {h}:"
             yield note(f"{what} largest error in first, last tenth (J)", f"{first:.2e}, {last:.2e}")
-            if bounded and method.tableau.symmetric:
-                growth = 1.0 if last <= ROUNDING else last / first
+            if bounded and last <= ROUNDING:
+                yield at_most(f"{what} largest error, of rounding", last, ROUNDING)
+            elif bounded and method.tableau.symmetric:
+                growth = last / first
                 yield at_most(f"{what} growth of the error, bounded by theory", growth, 2.0, ".2f")
             elif build is chaplygin_sleigh:
                 yield note(
