@@ -55,8 +55,8 @@ def _radau(stages: int) -> SparkTableau:
 class Gauss(AbstractSparkMethod):
     """The (s,s)-Gauss-Lobatto SPARK method: order `2s`, symmetric, symplectic.
 
-    The method of choice for mechanisms without strong damping: over long times its energy
-    error stays bounded. Holonomic constraints hold at the `s + 1` Lobatto nodes.
+    The method of choice for mechanisms without strong damping: over long times the energy error
+    of holonomic ones stays bounded. Holonomic constraints hold at the `s + 1` Lobatto nodes.
 
     **Arguments:**
 
@@ -126,7 +126,7 @@ class Lobatto(AbstractSparkMethod):
     - `y="C", f="C", psi="C"` is stiffly accurate, as Radau IIA is, and none of these.
 
     The last velocity is not one of the stages, and multiplies the mass matrix alone: this
-    must be regular. Work and constraints are those of Gauss' method of the same stages, whose
+    must be regular. A step costs about what one of Gauss' method of the same stages does, whose
     order is higher by two; what Lobatto methods have is stages at both ends of a step.
 
     **Arguments:**

@@ -14,19 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from ._assumptions import check_assumptions, check_coupled_conditions, check_shapes
 from ._decoupling import Decoupling
 from ._holonomic import holonomic_coefficients, real_array
 from ._properties import (
     is_lagrange_dalembert,
     is_symmetric,
-    quadrature_order,
     resonances,
     stability_at_infinity,
     stability_function,
 )
-
-
-ROUNDING = 1e-13
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -108,77 +105,15 @@ class SparkTableau:
         return cls(name, order, **real, b_hat=real["b"], b_psi=real["b"], **holonomic)
 
     def __post_init__(self):
-        integer = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
-        if not integer or self.order < 1:
-            raise ValueError(f"order must be a positive integer; got {self.order!r}.")
-        self._check_shapes()
-        self._check_assumptions()
-
-    def _check_shapes(self) -> None:
         arrays = [field.name for field in dataclasses.fields(self)][2:]
         for name in arrays:
             value = np.array(real_array(name, getattr(self, name)), np.float64)
             value.flags.writeable = False
             object.__setattr__(self, name, value)
-        s, n = self.b.size, self.b_tilde.size
-        if n not in (s, s + 1):
-            raise ValueError(
-                f"b_tilde must have s = {s} entries, or one more: as many holonomic "
-                f"constraint forces as conditions; got {n}."
-            )
-        shapes = dict(
-            c=(s,), b=(s,), A=(s, s), A_hat=(s, s), b_hat=(s,), c_tilde=(n,), b_tilde=(n,),
-            A_bar=(n, s), A_tilde=(s, n), A_psi=(s, s), b_psi=(s,),
-        )  # fmt: skip
-        for name, shape in shapes.items():
-            got = getattr(self, name).shape
-            if got != shape:
-                raise ValueError(f"{name} must have shape {shape}; got {got}.")
-
-    def _check_assumptions(self) -> None:
-        def equal(a, b):
-            return np.allclose(a, b, rtol=0, atol=ROUNDING)
-
-        s = self.stages
-        if np.any(self.b == 0) or len(np.unique(self.c)) < s:
-            raise ValueError("A SPARK tableau needs nonzero weights b and distinct c.")
-        sums = [self.b, self.b_hat, self.b_psi, self.b_tilde]
-        assumptions = {
-            "sum(b) = sum(b_hat) = sum(b_psi) = sum(b_tilde) = 1": equal(
-                [np.sum(weights) for weights in sums], 1
-            ),
-            "A 1 = c (stages at their times)": equal(np.sum(self.A, 1), self.c),
-            "A_bar 1 = c_tilde": equal(np.sum(self.A_bar, 1), self.c_tilde),
-            "A_bar[0] = 0 (the first constraint node is the start)": np.all(self.A_bar[0] == 0),
-            "A_bar[-1] = b (the last constraint node is the end)": equal(self.A_bar[-1], self.b),
-            f"sum(b c^(i-1)) = 1/i up to i = order = {self.order}": (
-                quadrature_order(self.b, self.c, self.order) == self.order
-            ),
-        }
-        for words, holds in assumptions.items():
-            if not holds:
-                raise ValueError(f"This tableau breaks the assumption {words}.")
+        check_shapes(self)
+        check_assumptions(self)
         self.decoupling.check()
-        self._check_coupled_conditions()
-
-    def _check_coupled_conditions(self) -> None:
-        """Those of order 2 and 3 that involve two sets of coefficients.
-
-        `sum_i w_i (X 1)_i = 1/2` and `sum_i w_i (X c)_i = 1/6`, for all weights `w` and matrices
-        `X` of the stages; and the same for the holonomic constraint forces.
-        """
-        stages = {"b": self.b, "b_hat": self.b_hat, "b_psi": self.b_psi}
-        matrices = {"A_hat": self.A_hat, "A_psi": self.A_psi, "A_tilde": self.A_tilde}
-        for weight, w in stages.items():
-            for name, X in matrices.items():
-                nodes = self.c_tilde if name == "A_tilde" else self.c
-                for order, power, value in ((2, 0, 1 / 2), (3, 1, 1 / 6)):
-                    if self.order >= order and abs(w @ X @ nodes**power - value) > ROUNDING:
-                        words = "1" if power == 0 else "c"
-                        raise ValueError(
-                            f"This tableau is not of order {self.order}: {weight}^T {name} {words} "
-                            f"must be {value:.6g}."
-                        )
+        check_coupled_conditions(self)
 
     @property
     def stages(self) -> int:
@@ -194,7 +129,7 @@ class SparkTableau:
     def nodes_are_stages(self) -> bool:
         """Whether the holonomic constraints hold at the times of the stages."""
         same_number = self.c_tilde.size == self.c.size
-        return same_number and np.allclose(self.c_tilde, self.c, rtol=0, atol=ROUNDING)
+        return same_number and np.allclose(self.c_tilde, self.c, rtol=0, atol=1e-13)
 
     @property
     def same_psi(self) -> bool:
