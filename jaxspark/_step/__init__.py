@@ -1,10 +1,18 @@
 """One step: the stage equations, their modified Newton iteration, its starting values."""
 
+from ._decoupling import ModifiedJacobian as ModifiedJacobian
+from ._legendre import legendre as legendre
+from ._mix import mix as mix
 from ._newton import NewtonOptions as NewtonOptions
 from ._predict import (
     constant_guess as constant_guess,
     extrapolated_guess as extrapolated_guess,
+    interpolated_guess as interpolated_guess,
 )
 from ._residual import stage_residual as stage_residual
 from ._stages import Stages as Stages
-from ._step import flat_step as flat_step, StepInfo as StepInfo
+from ._step import (
+    factorised_step as factorised_step,
+    flat_step as flat_step,
+    StepInfo as StepInfo,
+)

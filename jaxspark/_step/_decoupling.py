@@ -42,7 +42,7 @@ class ModifiedJacobian(eqx.Module):
     """
 
     factors: Any
-    mass: FloatScalar
+    p_z: Float[Array, "nz nz"]
     v_z: Float[Array, "ny nz"] | None
     r_lam: Float[Array, "nz nlam"] | None
     h: FloatScalar
@@ -52,6 +52,29 @@ class ModifiedJacobian(eqx.Module):
     def regular(self) -> Bool[Array, ""]:
         """Whether K2 and K3 are nonsingular to working precision."""
         return self.linear_solver.regular(self.factors)
+
+    @property
+    def mass(self) -> FloatScalar:
+        """The largest entry of the mass matrix."""
+        return jnp.max(jnp.abs(self.p_z), initial=0)
+
+    def tangential(self, directions: Float[Array, "m nz"], like: Stages) -> Float[Array, "m nz"]:
+        """Changes of `z` less those that the constraints rule out, nearest in the mass metric.
+
+        It is the solution of `K2 (x, ., .) = (p_z direction, 0, 0)`.
+
+        **Arguments:**
+
+        - `directions`: the changes.
+        - `like`: stages, of which only the shapes matter.
+        """
+        m, nz = directions.shape
+        nlam, npsi = like.lam.shape[1], like.psi.shape[1]
+        momenta = jnp.sum(self.p_z[None, :, :] * directions[:, None, :], 2)
+        rows2 = jnp.concatenate([momenta, jnp.zeros((m, nlam + npsi), momenta.dtype)], 1)
+        last = nz + (nlam if like.lam.shape[0] > like.psi.shape[0] else 0)
+        x2, _ = self._apply(self.linear_solver.solve, rows2, rows2[:0, :last])
+        return x2[:, :nz]
 
     def only_if(self, good: Bool[Array, ""]) -> "ModifiedJacobian":
         """Itself, or zeros, which are finite, in place of the factors of a failed step."""
@@ -154,7 +177,6 @@ def modified_jacobian(
     bordered = tableau.constraint_nodes > tableau.stages
     blocks = kkt_blocks(system, t0 + h / 2, y, z, lam, psi, bordered)
     factors = linear_solver.factor(blocks)
-    mass = jnp.max(jnp.abs(blocks.p_z), initial=0)
     coupled = tableau.decoupling.coupling is not None and system.nlam > 0
     r_lam = blocks.r_lam if coupled else None
-    return ModifiedJacobian(factors, mass, blocks.v_z, r_lam, h, linear_solver, tableau)
+    return ModifiedJacobian(factors, blocks.p_z, blocks.v_z, r_lam, h, linear_solver, tableau)

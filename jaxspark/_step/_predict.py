@@ -1,7 +1,5 @@
 """Starting values for Newton's iteration: constant, or the last step's polynomial."""
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -9,6 +7,7 @@ from jaxtyping import Array, Float
 from .._custom_types import RealScalarLike
 from .._system import FlatSystem
 from .._tableau import SparkTableau
+from ._legendre import legendre
 from ._mix import mix
 from ._stages import Stages
 
@@ -58,25 +57,59 @@ def extrapolated_guess(
 
     **Returns:** starting values for the next step.
     """
+    end = stages.y[-1]
+    return _moved_guess(system, tableau, y0, z0, stages, end, h, ratio, beyond=True)
+
+
+def interpolated_guess(
+    system: FlatSystem,
+    tableau: SparkTableau,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    stages: Stages,
+    h: RealScalarLike,
+    ratio: RealScalarLike,
+) -> Stages:
+    """The stages of one step, interpolated to those of a shorter one from the same start.
+
+    **Arguments:** as for `extrapolated_guess`; `ratio` is the shorter step over this one.
+
+    **Returns:** starting values for the shorter step.
+    """
+    return _moved_guess(system, tableau, y0, z0, stages, y0, h, ratio, beyond=False)
+
+
+def _moved_guess(
+    system: FlatSystem,
+    tableau: SparkTableau,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    stages: Stages,
+    start: Float[Array, " ny"],
+    h: RealScalarLike,
+    ratio: RealScalarLike,
+    beyond: bool,
+) -> Stages:
+    """The polynomials of one step at the stages of another, which begins at its end or start."""
     c, s = tableau.c, tableau.stages
     inner = [i for i in range(s) if 0 < c[i] < 1]
     nodes, points = np.concatenate([[0.0], c[inner], [1.0]]), np.append(c, 1.0)
 
-    def states(start, values):
-        """From the start of the step and its stages to the stages of the next."""
+    def states(first, values):
+        """From the start of the step and its stages to the stages of the other."""
         known = np.zeros((len(nodes), s + 2))
         known[range(len(nodes)), [0, *(i + 1 for i in inner), s + 1]] = 1.0
         own = np.eye(s + 1, s + 2, 1)
-        values = jnp.concatenate([start[None, :], values])
-        return _continued(nodes, points, known, own, values, ratio)
+        values = jnp.concatenate([first[None, :], values])
+        return _continued(nodes, points, known, own, values, ratio, beyond)
 
     def forces(nodes, values):
         identity = np.eye(len(nodes))
-        return _continued(nodes, nodes, identity, identity, values, ratio)
+        return _continued(nodes, nodes, identity, identity, values, ratio, beyond)
 
     Z = states(z0, stages.z)
     if system.v is None:
-        Y = stages.y[-1][None, :] + h * ratio * mix(tableau.alpha, Z[:s])
+        Y = start[None, :] + h * ratio * mix(tableau.alpha, Z[:s])
     else:
         Y = states(y0, stages.y)
     lam = forces(tableau.c_tilde, stages.lam)
@@ -90,29 +123,19 @@ def _continued(
     own: np.ndarray,
     values: Float[Array, "n d"],
     ratio: RealScalarLike,
+    beyond: bool,
 ) -> Float[Array, "m d"]:
-    """Values at `points` of this step, continued to the same points of the next.
+    """Values at `points` of this step, continued to the same points of another.
 
     `known @ values` are those at the nodes of the polynomial, `own @ values` those at the
-    points, whose differences from the polynomial are added.
+    points, whose differences from the polynomial are added for a step `beyond` this one.
     """
     degree = min(len(nodes) - 1, MAX_DEGREE)
-    fit = np.linalg.pinv(_legendre(np, nodes, degree)) @ known
-    apart = own - _legendre(np, points, degree) @ fit
-    apart = np.where(np.abs(apart) <= 1e-12, 0.0, apart)
+    fit = np.linalg.pinv(legendre(np, nodes, degree)) @ known
+    apart = own - legendre(np, points, degree) @ fit
+    apart = np.where(beyond & (np.abs(apart) > 1e-12), apart, 0.0)
+    offset = 1.0 if beyond else 0.0
     if isinstance(ratio, (int, float)):
-        return mix(_legendre(np, 1 + ratio * points, degree) @ fit + apart, values)
-    at = 1 + ratio * jnp.asarray(points, values.dtype)
-    return _legendre(jnp, at, degree) @ mix(fit, values) + mix(apart, values)
-
-
-def _legendre(xp: Any, points: Any, degree: int) -> Any:
-    """Legendre polynomials up to `degree` at `2 points - 1`, one column each.
-
-    `xp` is NumPy or `jax.numpy`.
-    """
-    x = 2 * points - 1
-    columns = [xp.ones_like(x), x]
-    for n in range(1, degree):
-        columns.append(((2 * n + 1) * x * columns[n] - n * columns[n - 1]) / (n + 1))
-    return xp.stack(columns[: degree + 1], 1)
+        return mix(legendre(np, offset + ratio * points, degree) @ fit + apart, values)
+    at = offset + ratio * jnp.asarray(points, values.dtype)
+    return legendre(jnp, at, degree) @ mix(fit, values) + mix(apart, values)

@@ -78,6 +78,25 @@ def flat_step(
     Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to
     constrained systems in mechanics*, section 2.
     """
+    y1, z1, info, _ = factorised_step(
+        system, tableau, linear_solver, t0, y0, z0, h, guess, options, keep_factors
+    )
+    return y1, z1, info
+
+
+def factorised_step(
+    system: FlatSystem,
+    tableau: SparkTableau,
+    linear_solver: AbstractLinearSolver,
+    t0: FloatScalar,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    h: FloatScalar,
+    guess: Stages,
+    options: NewtonOptions,
+    keep_factors: bool = False,
+) -> tuple[Float[Array, " ny"], Float[Array, " nz"], StepInfo, ModifiedJacobian]:
+    """`flat_step`, and the modified Jacobian that its iteration used."""
     idle = h == 0
     # An idle lane computes with h = 1 and throws the result away: no division by zero.
     h = jnp.where(idle, jnp.ones_like(h), h)
@@ -99,7 +118,7 @@ def flat_step(
     y1 = jnp.where(moved, stages.y[-1], y0)
     z1 = jnp.where(moved, stages.z[-1], z0)
     info = StepInfo(jax.lax.stop_gradient(root), newton.iterations, newton.result)
-    return y1, z1, info
+    return y1, z1, info, factorised
 
 
 def _differentiated_if(moved: BoolScalar, operands: T) -> T:

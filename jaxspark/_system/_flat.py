@@ -30,7 +30,8 @@ class FlatSystem(eqx.Module):
     """A constrained system as functions of flat vectors; `args` are bound.
 
     `v` and `p` are `None` where they are the identity, `g` and `r`, `k` and `reaction` where
-    there is no such constraint. Sizes are static.
+    there is no such constraint. Sizes are static. `ideal` systems have no constraint forces but
+    the default ones, which are linear in the multipliers.
     """
 
     v: Function | None
@@ -45,6 +46,7 @@ class FlatSystem(eqx.Module):
     nz: int = eqx.field(static=True)
     nlam: int = eqx.field(static=True)
     npsi: int = eqx.field(static=True)
+    ideal: bool = eqx.field(static=True)
     unravel_y: Unravel = eqx.field(static=True)
     unravel_z: Unravel = eqx.field(static=True)
     unravel_lam: Unravel = eqx.field(static=True)
@@ -218,6 +220,7 @@ def flatten(
         nz=flat_z.size,
         nlam=lam.size,
         npsi=psi.size,
+        ideal=system.r is None and system.reaction is None and system.friction is None,
         unravel_y=unravel_y,
         unravel_z=unravel_z,
         unravel_lam=unravel_lam,

@@ -1,0 +1,138 @@
+"""Proportional-integral control of the step size, aware of Newton's iteration."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from diffrax import AbstractAdaptiveStepSizeController, PIDController, RESULTS
+from jaxtyping import Array, PyTree
+
+from .._custom_types import Args, BoolScalar, FloatScalar, RealScalarLike
+
+
+# After a step that failed, how much longer than half of it the next ones may become at most.
+RELAXATION = 1.05
+
+
+def rms_norm(x: PyTree[Array]) -> FloatScalar:
+    """The root of the mean square of all entries."""
+    leaves = [leaf.reshape(-1) for leaf in jax.tree.leaves(x)]
+    entries = jnp.concatenate(leaves)
+    return jnp.sqrt(jnp.mean(entries**2))
+
+
+class _Memory(eqx.Module):
+    """The error of the last accepted step, and the longest step that Newton admits."""
+
+    error: FloatScalar
+    longest: FloatScalar
+
+
+class PIController(AbstractAdaptiveStepSizeController):
+    """A controller for [`jaxspark.DiffraxSolver`][]; any other of diffrax's will do, too.
+
+    A step is accepted if its error, in units of `atol + rtol |y|`, is at most 1. The next one is
+    larger by `safety error^(-(p + i) / order) previous^(p / order)`. A step that failed, of
+    which there is no error, is halved, and those after it grow slowly: what Newton's iteration
+    did not manage, it will not a moment later.
+
+    **Arguments:**
+
+    - `rtol`, `atol`: relative and absolute tolerance, for positions and velocities alike.
+    - `pcoeff`, `icoeff`: the proportional and the integral coefficient `p` and `i`.
+    - `dtmax`: the largest step.
+    - `dtmin`: at a step smaller than this the solve ends with `dt_min_reached`. Always where a
+        step is rounding error of the time.
+    - `safety`, `factormin`, `factormax`: the usual limits of a change.
+    - `norm`: over all entries of the state.
+
+    Source: K. Gustafsson, *Control-theoretic techniques for stepsize selection in implicit
+    Runge-Kutta methods*, ACM TOMS 20 (1994); E. Hairer & G. Wanner, *Solving Ordinary Differential
+    Equations II*, IV.2 (2.43c).
+    """
+
+    rtol: RealScalarLike
+    atol: RealScalarLike
+    norm: Callable[[PyTree], RealScalarLike] = rms_norm
+    pcoeff: float = 0.4
+    icoeff: float = 0.3
+    dtmin: RealScalarLike | None = None
+    dtmax: RealScalarLike | None = None
+    safety: float = 0.9
+    factormin: float = 0.2
+    factormax: float = 5.0
+
+    def wrap(self, direction: Any) -> "PIController":
+        """Nothing depends on the direction of time."""
+        del direction
+        return self
+
+    def init(
+        self,
+        terms: Any,
+        t0: RealScalarLike,
+        t1: RealScalarLike,
+        y0: Any,
+        dt0: RealScalarLike | None,
+        args: Args,
+        func: Callable[..., Any],
+        error_order: RealScalarLike | None,
+    ) -> tuple[RealScalarLike, _Memory]:
+        """The end of the first step, selected as diffrax does unless it is given."""
+        first = PIDController(rtol=self.rtol, atol=self.atol, norm=self.norm, dtmax=self.dtmax)
+        end, _ = first.init(terms, t0, t1, y0, dt0, args, func, error_order)
+        dtype = jnp.result_type(*jax.tree.leaves(y0))
+        return end, _Memory(jnp.ones((), dtype), jnp.asarray(jnp.inf, dtype))
+
+    def adapt_step_size(
+        self,
+        t0: RealScalarLike,
+        t1: RealScalarLike,
+        y0: Any,
+        y1_candidate: Any,
+        args: Args,
+        y_error: Any,
+        error_order: RealScalarLike,
+        controller_state: _Memory,
+    ) -> tuple[BoolScalar, RealScalarLike, RealScalarLike, bool, _Memory, RESULTS]:
+        """Whether the step is kept, and the next one."""
+        del args
+        memory, h = controller_state, jnp.asarray(t1 - t0)
+        error = jax.lax.stop_gradient(self._scaled(y0, y1_candidate, y_error))
+        failed = ~jnp.isfinite(error)
+        keep = error <= 1
+        h = h.astype(error.dtype)
+
+        known = jnp.maximum(jnp.where(failed, 1.0, error), 1e-10)
+        integral = known ** (-(self.pcoeff + self.icoeff) / error_order)
+        accepted = self.safety * integral * memory.error ** (self.pcoeff / error_order)
+        rejected = self.safety * known ** (-1 / error_order)
+        factor = jnp.where(keep, accepted, jnp.minimum(rejected, self.safety))
+        factor = jnp.where(failed, 0.5, jnp.clip(factor, self.factormin, self.factormax))
+
+        longest = jnp.where(keep, memory.longest * RELAXATION, memory.longest)
+        longest = jnp.where(failed, jnp.minimum(longest, 0.5 * h), longest)
+        dt = jax.lax.stop_gradient(jnp.minimum(h * factor, longest))
+        if self.dtmax is not None:
+            dt = jnp.minimum(dt, self.dtmax)
+        start = jnp.where(keep, t1, t0)
+        memory = _Memory(jnp.where(keep, known, memory.error), longest)
+        return keep, start, start + dt, False, memory, self._verdict(start, dt)
+
+    def _scaled(self, y0: Any, y1: Any, y_error: Any) -> FloatScalar:
+        """The error in units of the tolerance; infinite if there is none."""
+
+        def scale(a, b, error):
+            size = jnp.maximum(jnp.abs(a), jnp.abs(jnp.where(jnp.isfinite(b), b, a)))
+            return error / (self.atol + size * self.rtol)
+
+        norm = jnp.asarray(self.norm(jax.tree.map(scale, y0, y1, y_error)))
+        return jnp.where(jnp.isfinite(norm), norm, jnp.inf)
+
+    def _verdict(self, t: RealScalarLike, dt: FloatScalar) -> RESULTS:
+        smallest = 16 * jnp.finfo(dt.dtype).eps * jnp.abs(t)
+        if self.dtmin is not None:
+            smallest = jnp.maximum(smallest, self.dtmin)
+        return RESULTS.where(dt < smallest, RESULTS.dt_min_reached, RESULTS.successful)
