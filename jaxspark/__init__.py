@@ -2,6 +2,18 @@
 
 import importlib.metadata
 
+from ._adaptive import (
+    ConstrainedTerm as ConstrainedTerm,
+    DiffraxSolver as DiffraxSolver,
+    Event as Event,
+    impact as impact,
+    Occurrences as Occurrences,
+    PIController as PIController,
+    Projected as Projected,
+    solve as solve,
+    underlying_ode as underlying_ode,
+    UnderlyingTerm as UnderlyingTerm,
+)
 from ._consistent import (
     constraint_rank as constraint_rank,
     constraint_residuals as constraint_residuals,

@@ -29,6 +29,23 @@ class RESULTS(eqx.Enumeration):
         "The initial values violate the constraints. jaxspark.project makes them consistent."
     )
     zero_step_size = "The step size is zero, so that time cannot advance."
+    max_steps_reached = (
+        "max_steps steps were not enough. Raise max_steps, or the tolerances; a method of higher "
+        "order needs fewer steps."
+    )
+    step_size_too_small = (
+        "The step size needed for the tolerances is too small. The system may not be smooth near "
+        "the state where it stopped, or its constraints may become dependent there; if neither, "
+        "raise rtol and atol."
+    )
+    max_events_reached = (
+        "More than max_events events occurred. Raise max_events, or end the motion at an event "
+        "after which they accumulate."
+    )
+    event_not_located = (
+        "The time of an event could not be located inside a step. Set max_step so that its "
+        "condition changes sign only once in a step."
+    )
     projection_failed = (
         "The projection onto the constraints did not converge. Start closer to a consistent "
         "state, hold fewer coordinates, or check that the constraints can be satisfied."

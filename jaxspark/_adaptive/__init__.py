@@ -1,0 +1,10 @@
+"""Adaptive steps, dense output and events, through diffrax."""
+
+from ._controller import PIController as PIController
+from ._events import Event as Event, Occurrences as Occurrences
+from ._impact import impact as impact
+from ._projected import Projected as Projected, UnderlyingTerm as UnderlyingTerm
+from ._solve import solve as solve
+from ._solver import DiffraxSolver as DiffraxSolver
+from ._term import ConstrainedTerm as ConstrainedTerm
+from ._underlying import underlying_ode as underlying_ode

@@ -3,7 +3,6 @@
 import math
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -62,7 +61,8 @@ def estimate(
         rho^4 = mu (|d_q|^2 + mu |d_{q-1}|^2) / (|d_{q-1}|^2 + mu |d_{q-2}|^2)
 
     is `(omega h)^4` for a motion of frequency `omega`, an oscillation in any phase or a rotation:
-    where two of the three vanish, it remains what it was.
+    where two of the three vanish, it remains what it was. The first step starts from `mu = |d_q| /
+    |d_{q-2}|`, which tells `omega` of a start at rest, too.
     The estimate for `z` is
 
         10 C rho^(order - q) sqrt(e_q^2 + rho^2 e_{q-1}^2),
@@ -113,7 +113,9 @@ def estimate(
         moves = x if jacobian.v_z is None else jnp.sum(jacobian.v_z * x[None, :], 1)
         return h * moves
 
-    return StepError(size(along(lower), along(lowest)), size(upper, lower), History(acceleration, rho, h))
+    return StepError(
+        size(along(lower), along(lowest)), size(upper, lower), History(acceleration, rho, h)
+    )
 
 
 def _frequency(
@@ -129,7 +131,7 @@ def _frequency(
     def ratio(a, b):
         return jnp.where(b > 0, a / jnp.where(b > 0, b, 1), 0)
 
-    mu = jnp.minimum(ratio(high + middle, middle + low), 1)
+    mu = jnp.where(low > 0, jnp.sqrt(ratio(high, low)), ratio(high, middle))
     last = jnp.where(history.h == 0, 1, history.h)
     mu = jnp.where(history.rho > 0, (history.rho * h / last) ** 2, mu)
     return (mu * ratio(high + mu * middle, middle + mu * low)) ** 0.25

@@ -7,9 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from diffrax import AbstractAdaptiveSolver, AbstractTerm
+from jaxtyping import Array, Float
 
 from .._consistent import flat_residuals
-from .._custom_types import Args, BoolScalar, FloatScalar, IntScalar, RealScalarLike
+from .._custom_types import Args, FloatScalar, IntScalar, RealScalarLike
 from .._implicit import stop_gradient
 from .._kkt import AbstractLinearSolver, select_linear_solver
 from .._results import RESULTS
@@ -49,14 +50,15 @@ class Costs(eqx.Module):
 class SolverState(eqx.Module):
     """What one step hands to the next.
 
-    - `guess_y`, `guess_z`, `stages`, `h`: where the last step started, its stages and its size;
-        before the first one, `h = 0`.
+    - `t`, `y`, `z`, `stages`, `h`: where the last step started, as vectors, its stages and its
+        size; before the first one, `h = 0`.
     - `history`: for the estimate of the error.
     - `costs`: up to here.
     """
 
-    guess_y: Any
-    guess_z: Any
+    t: FloatScalar
+    y: Float[Array, " ny"]
+    z: Float[Array, " nz"]
     stages: Stages
     h: FloatScalar
     history: History
@@ -113,7 +115,7 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), dtype)
         stages = constant_guess(at.system, self.method.tableau, at.y, at.z)
         return SolverState(
-            at.y, at.z, stages, none, no_history(at.z), Costs(zero, zero, none, none, none)
+            at.t, at.y, at.z, stages, none, no_history(at.z), Costs(zero, zero, none, none, none)
         )
 
     def func(self, terms: Any, t0: RealScalarLike, y0: Any, args: Args) -> Any:
@@ -146,7 +148,8 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         good = info.result == RESULTS.successful
         error_y, error_z = (jnp.where(good, x, jnp.inf) for x in (error.y, error.z))
         costs = _added(solver_state.costs, flat, at.t + h, y1, z1, info)
-        state = SolverState(at.y, at.z, info.stages, h, error.history, costs)
+        frozen = stop_gradient((info.stages, h, error.history, costs))
+        state = SolverState(at.t, at.y, at.z, *frozen)
         system = _constrained(terms).system
         problem = (system, args, self.method, self.newton, self.linear_solver)
         inside = dict(
@@ -157,7 +160,7 @@ class DiffraxSolver(AbstractAdaptiveSolver):
             (flat.unravel_y(y1), flat.unravel_z(z1)),
             (flat.unravel_y(error_y), flat.unravel_z(error_z)),
             inside,
-            stop_gradient(state),
+            state,
             _diffrax_result(info.result),
         )
 
@@ -171,7 +174,7 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         ratio = h / jnp.where(known, before.h, 1)
         use = known & ~jnp.asarray(made_jump) & (jnp.abs(ratio) <= LONGEST_EXTRAPOLATION)
         further = extrapolated_guess(
-            at.system, tableau, before.guess_y, before.guess_z, before.stages, before.h, ratio
+            at.system, tableau, before.y, before.z, before.stages, before.h, ratio
         )
         return jax.tree.map(lambda a, b: jnp.where(use, a, b), further, constant)
 

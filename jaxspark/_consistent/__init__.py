@@ -5,12 +5,19 @@ from ._multipliers import (
     Multipliers as Multipliers,
     multipliers as multipliers,
 )
-from ._project import project as project, Projection as Projection
+from ._nearest import nearest as nearest
+from ._project import (
+    flat_project as flat_project,
+    mass_metric as mass_metric,
+    project as project,
+    Projection as Projection,
+)
 from ._residuals import (
     constraint_rank as constraint_rank,
     constraint_residuals as constraint_residuals,
     ConstraintRank as ConstraintRank,
     ConstraintResiduals as ConstraintResiduals,
     flat_residuals as flat_residuals,
+    velocity_constraints as velocity_constraints,
 )
 from ._words import describe as describe, describe_rank as describe_rank

@@ -60,6 +60,7 @@ def nearest(
     start: Callable[[Any], Array],
     freedom: Freedom,
     size: int,
+    invert: Callable[[Array], Array] = jnp.linalg.pinv,
 ) -> tuple[Array, Bool[Array, ""]]:
     """Minimise `x^T W x / 2` subject to `constraints(start + S x) = 0`.
 
@@ -69,6 +70,7 @@ def nearest(
     - `parameters`: everything that is differentiated.
     - `start`: the point to project, as a function of the parameters.
     - `freedom`: `S` and `W`.
+    - `invert`: the inverse of a matrix; the default admits redundant constraints.
 
     **Returns:** the point, and whether it satisfies the constraints.
     """
@@ -88,7 +90,7 @@ def nearest(
         metric = metric / jnp.maximum(jnp.max(jnp.abs(metric), initial=0), smallest)
         return jnp.concatenate([metric @ x + pull(mu)[0], value])
 
-    root = newton_root(residual, parameters, jnp.zeros(free + size, dtype), jnp.linalg.pinv)
+    root = newton_root(residual, parameters, jnp.zeros(free + size, dtype), invert)
     end = moved(root.value[:free], parameters)
     left = jnp.max(jnp.abs(stop_gradient(constraints(end, parameters))), initial=0)
     extent = 1 + jnp.max(jnp.abs(stop_gradient(end)), initial=0)

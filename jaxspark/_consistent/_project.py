@@ -1,5 +1,6 @@
 """Projection of a state onto the constraints."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import equinox as eqx
@@ -8,7 +9,8 @@ import jax.core
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from .._custom_types import Args, FloatScalar, RealScalarLike, State
+from .._custom_types import Args, BoolScalar, FloatScalar, RealScalarLike, State
+from .._kkt import inverse
 from .._results import RESULTS
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 from ._nearest import Freedom, marked, nearest, unit_weights
@@ -108,14 +110,7 @@ def _project(
     if metric == "mass" and hold_z is None:
         in_z = Freedom(in_z.directions, _p_z, flat.nz)
 
-    y1, good_y = nearest(
-        lambda y, p: p[0].holonomic(p[1], y), (flat, t, y0, z0), lambda p: p[2], in_y, flat.nlam
-    )
-    z1, good_z = nearest(
-        lambda z, p: velocity_constraints(p[0], p[1], p[2], z),
-        (flat, t, y1, z0), lambda p: p[3], in_z, flat.nlam + flat.npsi,
-    )  # fmt: skip
-    good = good_y & good_z
+    y1, z1, good = _nearest_state(flat, t, y0, z0, in_y, in_z)
     g, gdot, k = flat_residuals(flat, t, y1, z1)
     residuals = ConstraintResiduals(
         flat.unravel_lam(g), flat.unravel_lam(gdot), flat.unravel_psi(k)
@@ -127,16 +122,54 @@ def _project(
     return Projection(y_out, z_out, result, residuals, rank)
 
 
-def _p_z(parameters: tuple[FlatSystem, FloatScalar, Array, Array]) -> Array:
+def _nearest_state(
+    flat: FlatSystem,
+    t: FloatScalar,
+    y0: Array,
+    z0: Array,
+    in_y: Freedom,
+    in_z: Freedom,
+    invert: Callable[[Array], Array] = jnp.linalg.pinv,
+) -> tuple[Array, Array, BoolScalar]:
+    """First `y` onto `g = 0`, then `z` onto `gdot = k = 0`; and whether both were reached."""
+    y1, good_y = nearest(
+        lambda y, p: p[0].holonomic(p[1], y), (flat, t, y0, z0), lambda p: p[2],
+        in_y, flat.nlam, invert,
+    )  # fmt: skip
+    z1, good_z = nearest(
+        lambda z, p: velocity_constraints(p[0], p[1], p[2], z), (flat, t, y1, z0),
+        lambda p: p[3], in_z, flat.nlam + flat.npsi, invert,
+    )  # fmt: skip
+    return y1, z1, good_y & good_z
+
+
+def flat_project(
+    flat: FlatSystem, t: FloatScalar, y: Array, z: Array
+) -> tuple[Array, Array, BoolScalar]:
+    """The nearest consistent state in the mass metric, for constraints that are independent.
+
+    **Returns:** `y`, `z`, and whether they satisfy the constraints.
+    """
+    return _nearest_state(
+        flat, t, y, z, Freedom(_v_z, _p_z, flat.nz), mass_metric(flat, y.dtype), inverse
+    )
+
+
+def mass_metric(flat: FlatSystem, dtype: Any) -> Freedom:
+    """Velocities free to move in every direction, at the price of kinetic energy."""
+    return Freedom(unit_weights(flat.nz, None, dtype).directions, _p_z, flat.nz)
+
+
+def _p_z(parameters: tuple[Any, ...]) -> Array:
     """The mass matrix."""
-    flat, t, y0, z0 = parameters
+    flat, t, y0, z0, *_ = parameters
     identity = jnp.eye(flat.nz, dtype=z0.dtype)
     return identity if flat.p is None else jax.jacfwd(flat.p, 2)(t, y0, z0)
 
 
-def _v_z(parameters: tuple[FlatSystem, FloatScalar, Array, Array]) -> Array:
+def _v_z(parameters: tuple[Any, ...]) -> Array:
     """How coordinates follow from velocities."""
-    flat, t, y0, z0 = parameters
+    flat, t, y0, z0, *_ = parameters
     identity = jnp.eye(flat.nz, dtype=z0.dtype)
     return identity if flat.v is None else jax.jacfwd(flat.v, 2)(t, y0, z0)
 

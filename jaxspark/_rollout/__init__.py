@@ -1,6 +1,10 @@
 """The fixed-step driver and what it returns."""
 
-from ._errors import SolveError as SolveError
+from ._errors import raise_on_failure as raise_on_failure, SolveError as SolveError
+from ._initial import (
+    consistency_tolerance as consistency_tolerance,
+    initial_result as initial_result,
+)
 from ._manual import step as step
 from ._rollout import rollout as rollout
 from ._solution import Solution as Solution, Statistics as Statistics

@@ -23,6 +23,7 @@ from .._step import NewtonOptions
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from .._tableau import AbstractSparkMethod
 from ._errors import raise_on_failure
+from ._initial import consistency_tolerance
 from ._scan import advance_by, scan_steps, Settings, start, time
 from ._segments import checked, Checkpoint, keep_stages
 from ._solution import Solution
@@ -96,7 +97,7 @@ def rollout(
     checkpoint = checked(checkpoint)
     t0, h = _times(t0, t1, h, num_steps, dtype)
     args = as_args(args, dtype)
-    tolerance = _tolerance(consistency_tol, dtype)
+    tolerance = consistency_tolerance(consistency_tol, dtype)
     save_every = None if save_every is None else int(save_every)
     settings = Settings(
         int(num_steps), save_every, multipliers, checkpoint, predict, tolerance,
@@ -120,20 +121,6 @@ def _check(method: Any, num_steps: Any, save_every: Any, newton: Any) -> None:
             continue
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"{name} must be a Python integer, at least {least}; got {value!r}.")
-
-
-def _tolerance(consistency_tol: Any, dtype: Any) -> float | None:
-    """The consistency tolerance with its default filled in."""
-    if consistency_tol is None:
-        return None
-    if isinstance(consistency_tol, str) and consistency_tol == "auto":
-        return float(jnp.finfo(dtype).eps) ** 0.5
-    if isinstance(consistency_tol, (float, int, np.floating)):
-        if not isinstance(consistency_tol, bool) and consistency_tol >= 0:
-            return float(consistency_tol)
-    raise ValueError(
-        f'consistency_tol must be a number >= 0, "auto" or None; got {consistency_tol!r}.'
-    )
 
 
 def _times(t0, t1, h, num_steps, dtype) -> tuple[FloatScalar, FloatScalar]:

@@ -21,6 +21,7 @@ from .._step import (
 )
 from .._system import FlatSystem
 from .._tableau import AbstractSparkMethod
+from ._initial import initial_result, largest
 from ._segments import Checkpoint, segment_length, segmented_scan
 from ._solution import Statistics
 
@@ -53,25 +54,13 @@ def start(flat, method, t0, y, z, h, initial, settings) -> Carry:
     result = RESULTS.successful
     if settings.num_steps > 0:
         result = RESULTS.where(h == 0, RESULTS.zero_step_size, result)
-    g, gdot, k = initial.g, initial.gdot, initial.k
-    largest_y, largest_z = _largest(y), _largest(z)
-    if settings.consistency_tol is not None:
-        tol = settings.consistency_tol
-        consistent = _largest(g) <= tol * (1 + largest_y)
-        bound = tol * (1 + jnp.maximum(largest_y, largest_z))
-        consistent = consistent & (_largest(gdot) <= bound) & (_largest(k) <= bound)
-        result = RESULTS.where(consistent, result, RESULTS.inconsistent_initial_values)
-    finite = jnp.isfinite(largest_y + largest_z + _largest(g) + _largest(gdot) + _largest(k))
-    finite = finite & jnp.isfinite(h) & jnp.isfinite(t0)
-    result = RESULTS.where(finite, result, RESULTS.nonfinite)
+    first = initial_result(t0, y, z, initial, settings.consistency_tol)
+    result = RESULTS.where(first == RESULTS.successful, result, first)
+    result = RESULTS.where(jnp.isfinite(h), result, RESULTS.nonfinite)
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), y.dtype)
     stats = Statistics(zero, zero, zero, zero, none, none, none)
     guess = constant_guess(flat, method.tableau, y, z)
     return Carry(y, z, stop_gradient(guess), result, stats)
-
-
-def _largest(x: Array) -> FloatScalar:
-    return jax.lax.stop_gradient(jnp.max(jnp.abs(x), initial=0))
 
 
 def time(carry: Carry, t0: FloatScalar, h: FloatScalar) -> FloatScalar:
@@ -103,7 +92,7 @@ def advance_by(
         good = info.result == RESULTS.successful
         moved = running & good
         residuals = flat_residuals(flat, t + size, y1, z1)
-        g, gdot, k = (jnp.where(moved, _largest(x), 0) for x in residuals)
+        g, gdot, k = (jnp.where(moved, largest(x), 0) for x in residuals)
         stats = Statistics(
             num_steps=stats.num_steps + moved.astype(jnp.int32),
             num_rejected_steps=stats.num_rejected_steps,

@@ -1,6 +1,10 @@
 """What a rollout returns."""
 
+from typing import Any
+
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from .._consistent import ConstraintResiduals, Multipliers
@@ -32,7 +36,7 @@ class Statistics(eqx.Module):
 
 
 class Solution(eqx.Module):
-    """The result of [`jaxspark.rollout`][].
+    """The result of [`jaxspark.rollout`][] or [`jaxspark.solve`][].
 
     - `ts`: the times of the saved states, shape `(n,)`, the first of them `t0` (unless only
         the end is saved).
@@ -42,9 +46,11 @@ class Solution(eqx.Module):
     - `result`: a member of [`jaxspark.RESULTS`][].
     - `stats`: [`jaxspark.Statistics`][].
     - `initial_residuals`: [`jaxspark.ConstraintResiduals`][] at the start.
+    - `events`: of [`jaxspark.solve`][], a [`jaxspark.Occurrences`][], or `None`.
+    - `interpolation`: of [`jaxspark.solve`][] with `dense=True`; use `evaluate`.
 
-    If a rollout fails, nothing is lost: rows up to the failure are as they were, and the rows
-    after it repeat the last good state with its time.
+    If a rollout or solve fails, nothing is lost: rows up to the failure are as they were, and the
+    rows after it repeat the last good state with its time.
     """
 
     ts: Float[Array, " n"]
@@ -57,11 +63,29 @@ class Solution(eqx.Module):
     result: RESULTS
     stats: Statistics
     initial_residuals: ConstraintResiduals
+    events: Any = None
+    interpolation: Any = None
 
     @property
     def successful(self) -> Bool[Array, "..."]:
         """Whether the rollout reached its end; one value for each lane of a batch."""
         return self.result == RESULTS.successful
+
+    def evaluate(self, t: Any) -> tuple[State, State]:
+        """The state `(y, z)` at a time of the motion or, with a leading axis, at several.
+
+        It is found by a step from the last accepted one: of full order, and on the constraints.
+        NaN outside the motion. At the time of an event it is the state before it.
+
+        **Raises:** `ValueError` unless the solution is from `jaxspark.solve(..., dense=True)`.
+        """
+        if self.interpolation is None:
+            raise ValueError(
+                "This solution has no dense output. Use jaxspark.solve(..., dense=True), or the "
+                "argument ts for times that are known before."
+            )
+        t = jnp.asarray(t, self.t1.dtype)
+        return self.interpolation.evaluate(t) if t.ndim == 0 else jax.vmap(self.evaluate)(t)
 
     def __len__(self) -> int:
         return self.ts.shape[0]

@@ -1,0 +1,122 @@
+"""Events: where a condition changes sign, and what happens to the state there."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from .._custom_types import Args, FloatScalar, Function, RealScalarLike, State
+from .._system import require_callable
+
+
+class Event(eqx.Module):
+    """Something that happens where a function of the state changes sign.
+
+    It is located inside the step by shorter steps, to rounding error, and so satisfies the
+    constraints as any state does. A step in which the function changes sign twice passes it
+    unnoticed: `max_step` of [`jaxspark.solve`][] prevents this.
+
+    **Arguments:**
+
+    - `condition`: `condition(t, y, z, args)`, a scalar.
+    - `direction`: `True` if only rising values count, `False` for falling ones, `None` for both.
+    - `reset`: `reset(t, y, z, args)`, which returns the state `(y, z)` after the event, from
+        where the motion goes on after a projection; for instance [`jaxspark.impact`][]. `None`
+        ends it.
+
+    **Raises:** `TypeError` if one of them is not callable, `ValueError` if there is a `reset`
+    and no direction: right after it the condition is still zero, of either sign.
+    """
+
+    condition: Function
+    direction: bool | None = eqx.field(default=None, static=True)
+    reset: Function | None = None
+
+    def __check_init__(self):
+        require_callable("condition", self.condition, optional=False)
+        require_callable("reset", self.reset)
+        if self.direction not in (None, True, False):
+            raise ValueError(f"direction must be True, False or None; got {self.direction!r}.")
+        if self.reset is not None and self.direction is None:
+            raise ValueError(
+                "An event with a reset needs direction=True (the condition rises) or False (it "
+                "falls): after the reset the condition is still zero, and would count again."
+            )
+
+
+class Occurrences(eqx.Module):
+    """The events that occurred, in the order of time, each with the states before and after.
+
+    - `count`: how many.
+    - `ts`: their times, shape `(n,)` with `n >= count`; NaN after the last one, as is the rest.
+    - `which`: the indices of the events, -1 after the last one.
+    - `ys`, `zs`: the states before them, with a leading axis.
+    - `ys_after`, `zs_after`: the states after them.
+    """
+
+    count: Int[Array, ""]
+    ts: Float[Array, " n"]
+    which: Int[Array, " n"]
+    ys: State
+    zs: State
+    ys_after: State
+    zs_after: State
+
+
+def as_events(events: Any) -> tuple[Event, ...]:
+    """None, one or several of them as a tuple; `TypeError` if they are something else."""
+    if events is None:
+        return ()
+    events = (events,) if isinstance(events, Event) else events
+    if not isinstance(events, Sequence) or not all(isinstance(x, Event) for x in events):
+        raise TypeError(f"events must be jaxspark.Event(...), or several; got {events!r}.")
+    return tuple(events)
+
+
+def value(event: Event, t: RealScalarLike, state: Any, args: Args) -> FloatScalar:
+    """The condition of an event; `ValueError` unless it is a real scalar."""
+    out = jnp.asarray(event.condition(t, *state, args))
+    if out.shape != () or not jnp.issubdtype(out.dtype, jnp.floating):
+        raise ValueError(
+            "condition(t, y, z, args) must return a real scalar; got shape "
+            f"{out.shape} and dtype {out.dtype}."
+        )
+    return out
+
+
+def diffrax_event(events: tuple[Event, ...], forward: RealScalarLike) -> diffrax.Event | None:
+    """All of them as diffrax wants them, to end a solve after the step with the first one.
+
+    **Arguments:**
+
+    - `forward`: 1 or -1, for diffrax counts time upward in any case.
+    """
+    if not events:
+        return None
+
+    def condition(event):
+        return lambda t, y, args, **_: value(event, t * forward, y, args)
+
+    directions = [event.direction for event in events]
+    return diffrax.Event([condition(event) for event in events], direction=directions)
+
+
+def reset_state(
+    events: tuple[Event, ...],
+    mask: Bool[Array, " events"],
+    t: FloatScalar,
+    y: State,
+    z: State,
+    args: Args,
+) -> tuple[State, State]:
+    """The state after the one event that occurred, before its projection."""
+    after = (y, z)
+    for event, occurred in zip(events, list(mask), strict=True):
+        if event.reset is not None:
+            new = event.reset(t, y, z, args)
+            after = jax.tree.map(lambda a, b, on=occurred: jnp.where(on, a, b), tuple(new), after)
+    return after

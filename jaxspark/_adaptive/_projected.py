@@ -1,0 +1,118 @@
+"""Solvers of diffrax on the underlying ODE, each of whose steps is projected."""
+
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+from diffrax import AbstractSolver, AbstractWrappedSolver
+
+from .._consistent import flat_project
+from .._custom_types import Args, RealScalarLike
+from .._system import AbstractConstrainedSystem
+from ._term import bound
+from ._underlying import underlying_ode
+
+
+class UnderlyingTerm(diffrax.ODETerm):
+    """The underlying ODE of a constrained system as a term, for states `(y, z)`.
+
+    For any solver of diffrax, inside [`jaxspark.Projected`][] if the constraints are to hold.
+
+    **Arguments:**
+
+    - `system`: the constrained system.
+
+    Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1 (1.46).
+    """
+
+    system: AbstractConstrainedSystem
+
+    def __init__(self, system: AbstractConstrainedSystem):
+        super().__init__(underlying_ode(system))
+        self.system = system
+
+
+class Projected(AbstractWrappedSolver):
+    """A solver of diffrax, each of whose steps ends with a projection onto the constraints.
+
+        diffrax.diffeqsolve(
+            jaxspark.UnderlyingTerm(system), jaxspark.Projected(diffrax.Dopri8()),
+            t0, t1, None, (y0, z0), args, stepsize_controller=diffrax.PIDController(rtol, atol),
+        )
+
+    The best choice among explicit methods, for motions that are not stiff and not too long.
+    Between steps the constraints hold as far as the solver's interpolation is accurate:
+    [`jaxspark.project`][] in `diffrax.SaveAt(fn=...)` helps. A step whose projection fails is
+    rejected.
+
+    **Arguments:**
+
+    - `solver`: for instance `diffrax.Tsit5()`.
+
+    Source: E. Hairer, Ch. Lubich & G. Wanner, *Geometric Numerical Integration*, IV.4.
+    """
+
+    solver: AbstractSolver
+
+    @property
+    def term_structure(self) -> Any:
+        return self.solver.term_structure
+
+    @property
+    def interpolation_cls(self) -> Any:  # pyright: ignore
+        return self.solver.interpolation_cls
+
+    @property
+    def term_compatible_contr_kwargs(self) -> Any:
+        return self.solver.term_compatible_contr_kwargs
+
+    def order(self, terms: Any) -> int | None:
+        """That of the solver."""
+        return self.solver.order(terms)
+
+    def error_order(self, terms: Any) -> RealScalarLike | None:
+        """That of the solver."""
+        return self.solver.error_order(terms)
+
+    def init(self, terms: Any, t0: RealScalarLike, t1: RealScalarLike, y0: Any, args: Args) -> Any:
+        """That of the solver."""
+        return self.solver.init(terms, t0, t1, y0, args)
+
+    def func(self, terms: Any, t0: RealScalarLike, y0: Any, args: Args) -> Any:
+        """That of the solver."""
+        return self.solver.func(terms, t0, y0, args)
+
+    def step(
+        self,
+        terms: Any,
+        t0: RealScalarLike,
+        t1: RealScalarLike,
+        y0: Any,
+        args: Args,
+        solver_state: Any,
+        made_jump: Any,
+    ) -> tuple[Any, Any, Any, Any, diffrax.RESULTS]:
+        """A step of the solver, and the nearest consistent state to its end."""
+        (y1, z1), error, inside, state, result = self.solver.step(
+            terms, t0, t1, y0, args, solver_state, made_jump
+        )
+        term, time = terms, jnp.asarray(t1)
+        while not isinstance(term, UnderlyingTerm):
+            if not hasattr(term, "term"):
+                raise TypeError("jaxspark.Projected needs jaxspark.UnderlyingTerm as its term.")
+            # diffrax counts time upward; its wrapper knows the direction.
+            time = time * getattr(term, "direction", 1)
+            term = term.term
+        at = bound(term.system, time, y1, z1, args)
+        # A step that overflowed is left to the controller.
+        finite = jnp.all(jnp.isfinite(at.y)) & jnp.all(jnp.isfinite(at.z))
+        first = bound(term.system, time, *y0, args)
+        y, z = (jnp.where(finite, a, b) for a, b in ((at.y, first.y), (at.z, first.z)))
+        y, z, good = flat_project(at.system, at.t, y, z)
+        good = good & finite
+        if error is not None:
+            error = jax.tree.map(lambda x: jnp.where(good, x, jnp.inf), error)
+        failed = diffrax.RESULTS.nonlinear_divergence
+        result = diffrax.RESULTS.where(good, result, failed)
+        return (at.system.unravel_y(y), at.system.unravel_z(z)), error, inside, state, result

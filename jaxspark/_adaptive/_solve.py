@@ -1,0 +1,220 @@
+"""Adaptive solutions for those who do not want to put diffrax's parts together."""
+
+from numbers import Integral
+from typing import Any, Literal
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.core
+import jax.flatten_util
+import jax.numpy as jnp
+import numpy as np
+
+from .._consistent import (
+    constraint_rank,
+    ConstraintResiduals,
+    flat_multipliers,
+    flat_residuals,
+    Multipliers,
+)
+from .._custom_types import Args, RealScalarLike, State
+from .._implicit import stop_gradient
+from .._kkt import AbstractLinearSolver
+from .._results import RESULTS
+from .._rollout import consistency_tolerance, initial_result, raise_on_failure, Solution, Statistics
+from .._step import NewtonOptions
+from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
+from .._tableau import AbstractSparkMethod
+from ._controller import PIController
+from ._events import as_events
+from ._segment import Options
+from ._segments import Motion, run_segments
+from ._solver import DiffraxSolver
+from ._term import ConstrainedTerm
+
+
+def solve(
+    system: AbstractConstrainedSystem,
+    method: AbstractSparkMethod,
+    y0: State,
+    z0: State,
+    args: Args = None,
+    *,
+    t0: RealScalarLike = 0.0,
+    t1: RealScalarLike,
+    rtol: RealScalarLike | None = None,
+    atol: RealScalarLike | None = None,
+    ts: Any = None,
+    steps: bool = False,
+    dense: bool = False,
+    multipliers: bool = False,
+    events: Any = None,
+    max_events: int = 16,
+    first_step: RealScalarLike | None = None,
+    max_step: RealScalarLike | None = None,
+    max_steps: int | None = 4096,
+    controller: diffrax.AbstractStepSizeController | None = None,
+    adjoint: diffrax.AbstractAdjoint = diffrax.RecursiveCheckpointAdjoint(),
+    progress_meter: diffrax.AbstractProgressMeter = diffrax.NoProgressMeter(),
+    newton: NewtonOptions = NewtonOptions(),
+    linear_solver: AbstractLinearSolver | None = None,
+    predict: bool = True,
+    consistency_tol: float | Literal["auto"] | None = "auto",
+    throw: bool = True,
+) -> Solution:
+    r"""Integrate a constrained system with steps whose sizes follow from tolerances.
+
+    All constraints hold to rounding error at every saved time. Differentiable with respect to
+    `y0`, `z0`, `t0`, `t1`, `ts`, `args` and `system`, with the step sizes held constant; through
+    events, too.
+
+    **Arguments:**
+
+    - `system`, `method`, `y0`, `z0`, `args`: as for [`jaxspark.rollout`][].
+    - `t0`, `t1`: initial and final time; time may run backward.
+    - `rtol`, `atol`: relative and absolute tolerance of positions and velocities. Default: 1e-6
+        in double and 1e-3 in single precision, and `atol = rtol`. The error at a given time is
+        proportional to them.
+    - `ts`: times to save, in order, between `t0` and `t1`. The states there are of full order.
+    - `steps`: whether to save after every step instead: `max_steps + 1` rows (for each event
+        once more), of which those after the end repeat it. Default: the start and the end.
+    - `dense`: whether to keep what `solution.evaluate(t)` needs.
+    - `multipliers`: whether to report the multipliers at the saved times, to full order.
+    - `events`: a [`jaxspark.Event`][] or several.
+    - `max_events`: how many of them may occur after which the motion goes on.
+    - `first_step`, `max_step`: sizes of the first and the largest step. Default: selected, and
+        unlimited.
+    - `max_steps`: the largest number of steps, rejected ones included, from one event to the
+        next. `None`: any number, but no reverse-mode derivatives, `steps` or `dense`.
+    - `controller`: of the step size, in place of [`jaxspark.PIController`][] and the tolerances.
+    - `adjoint`: how diffrax differentiates. The default has reverse mode and `jax.jacfwd` of it,
+        in memory that grows with the square root of `max_steps`; `diffrax.DirectAdjoint()` has
+        everything, `diffrax.ForwardMode()` forward mode alone.
+    - `progress_meter`: for instance `diffrax.TqdmProgressMeter()`.
+    - `newton`, `linear_solver`, `predict`: as for `rollout`.
+    - `consistency_tol`, `throw`: as for `rollout`.
+
+    **Returns:** a [`jaxspark.Solution`][]. If it fails, or ends at an event, the rows after it
+    repeat the last state.
+
+    **Raises:** [`jaxspark.SolveError`][] on failure, if `throw`; `ValueError` and `TypeError` for
+    input that can never be right.
+
+    Source: `diffrax.diffeqsolve` with [`jaxspark.ConstrainedTerm`][] and
+    [`jaxspark.DiffraxSolver`][].
+    """
+    y0, z0 = as_state("y0", y0), as_state("z0", z0)
+    dtype = jnp.result_type(*jax.tree.leaves(y0))
+    times = [jnp.asarray(t, dtype) for t in (t0, t1)]
+    _check(times, ts, steps, max_steps, max_events)
+    if controller is None:
+        controller = PIController(*_tolerances(rtol, atol, dtype), dtmax=max_step)
+    elif not (rtol is None and atol is None and max_step is None):
+        raise ValueError("Give either a controller or rtol, atol and max_step.")
+    options = Options(
+        DiffraxSolver(method, newton, linear_solver, predict), controller, as_events(events),
+        adjoint, progress_meter, "steps" if steps else "ends" if ts is None else "ts",
+        dense, multipliers, None if max_steps is None else int(max_steps), int(max_events),
+        consistency_tolerance(consistency_tol, dtype),
+    )  # fmt: skip
+    args = as_args(args, dtype)
+    rows = None if ts is None else jnp.asarray(ts, dtype)
+    first_step = None if first_step is None else jnp.asarray(first_step, dtype)
+    solution = _solve(system, y0, z0, args, *times, rows, first_step, options)
+    if not throw:
+        return solution
+    return raise_on_failure(
+        solution, lambda end: constraint_rank(system, end.t1, end.y1, end.z1, stop_gradient(args))
+    )
+
+
+def _check(times: list[Any], ts: Any, steps: bool, max_steps: Any, max_events: Any) -> None:
+    if steps and ts is not None:
+        raise ValueError("Give either ts or steps=True.")
+    for name, value in (("max_steps", max_steps), ("max_events", max_events)):
+        if name == "max_steps" and value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be a positive Python integer; got {value!r}.")
+    if any(t.ndim for t in times):
+        raise ValueError("t0 and t1 must be scalars; use jax.vmap for a batch of them.")
+    if ts is not None and jnp.ndim(ts) != 1:
+        raise ValueError(f"ts must be a vector of times; its shape is {jnp.shape(ts)}.")
+    if any(isinstance(x, jax.core.Tracer) for x in (*times, ts)):
+        return
+    if not all(np.isfinite(t) for t in times):
+        raise ValueError(f"t0 and t1 must be finite; got {times[0]} and {times[1]}.")
+    if ts is not None:
+        forward = 1 if times[1] >= times[0] else -1
+        inside = np.concatenate([times[:1], np.asarray(ts, times[0].dtype), times[1:]]) * forward
+        if not np.all(np.diff(inside) >= 0):
+            raise ValueError("ts must be in the order of time, and between t0 and t1.")
+
+
+def _tolerances(rtol: Any, atol: Any, dtype: Any) -> tuple[Any, Any]:
+    """Both of them with defaults, checked against the precision of the state."""
+    epsilon = float(jnp.finfo(dtype).eps)
+    rtol = (1e-6 if epsilon < 1e-10 else 1e-3) if rtol is None else rtol
+    atol = rtol if atol is None else atol
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        known = not isinstance(value, jax.core.Tracer)
+        if known and not (np.ndim(value) == 0 and np.isfinite(value) and value >= 0):
+            raise ValueError(f"{name} must be a number >= 0; got {value!r}.")
+    if all(not isinstance(x, jax.core.Tracer) and x < 10 * epsilon for x in (rtol, atol)):
+        raise ValueError(
+            f"rtol = {rtol:g} and atol = {atol:g} are below the rounding errors of {dtype}; at "
+            f"least one must reach {10 * epsilon:.2g}."
+        )
+    return rtol, atol
+
+
+@eqx.filter_jit
+def _solve(system, y0, z0, args, t0, t1, ts, first_step, options: Options) -> Solution:
+    flat, y, z = flatten(system, t0, y0, z0, args)
+    initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
+    first = initial_result(t0, y, z, initial, options.consistency_tol)
+    term = ConstrainedTerm(system)
+    motion = run_segments(term, t0, t1, y0, z0, args, ts, first_step, first, options)
+    times, (ys, zs) = _rows(t0, y0, z0, motion, options)
+    finite = jnp.all(jnp.isfinite(jnp.stack([jnp.sum(x) for x in jax.tree.leaves((ys, zs))])))
+    end = motion.end
+    good = end.result == RESULTS.successful
+    result = RESULTS.where(good & ~finite, RESULTS.newton_diverged, end.result)
+    reported = _multipliers(flat, times, ys, zs) if options.multipliers else None
+    costs = end.costs
+    stats = Statistics(
+        end.accepted, end.rejected, costs.newton_iterations, costs.max_newton_iterations,
+        costs.max_g, costs.max_gdot, costs.max_k,
+    )  # fmt: skip
+    initial = ConstraintResiduals(
+        flat.unravel_lam(initial.g), flat.unravel_lam(initial.gdot), flat.unravel_psi(initial.k)
+    )
+    return Solution(
+        times, ys, zs, reported, end.t, end.y, end.z, result, stop_gradient(stats),
+        initial, motion.events, motion.interpolation,
+    )  # fmt: skip
+
+
+def _rows(t0, y0, z0, motion: Motion, options: Options):
+    """The saved rows; where the motion had ended before, they repeat its end."""
+    end = motion.end
+    if options.save == "ends":
+        return jax.tree.map(lambda a, b: jnp.stack([a, b]), (t0, (y0, z0)), (end.t, (end.y, end.z)))
+    filled = jnp.isfinite(motion.ts)
+
+    def fill(row, last):
+        return jnp.where(filled.reshape(-1, *[1] * (row.ndim - 1)), row, last[None])
+
+    return fill(motion.ts, end.t), jax.tree.map(fill, motion.rows, (end.y, end.z))
+
+
+def _multipliers(flat, times, ys, zs) -> Multipliers:
+    def at(t, y, z):
+        flat_y, flat_z = (jax.flatten_util.ravel_pytree(x)[0] for x in (y, z))
+        zdot, lam, psi, converged = flat_multipliers(flat, t, flat_y, flat_z)
+        return Multipliers(
+            flat.unravel_lam(lam), flat.unravel_psi(psi), flat.unravel_z(zdot), converged
+        )
+
+    return jax.vmap(at)(times, ys, zs)
