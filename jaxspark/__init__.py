@@ -46,6 +46,7 @@ from ._rollout import (
     SolveError as SolveError,
     Statistics as Statistics,
     step as step,
+    StepDensity as StepDensity,
 )
 from ._step import (
     NewtonOptions as NewtonOptions,

@@ -29,6 +29,10 @@ class RESULTS(eqx.Enumeration):
         "The initial values violate the constraints. jaxspark.project makes them consistent."
     )
     zero_step_size = "The step size is zero, so that time cannot advance."
+    step_density_lost = (
+        "The density of the steps fell to zero: scale(t, y, args) changes too much in one step. "
+        "Use a smaller h, or a scale that is smoother and positive."
+    )
     max_steps_reached = (
         "max_steps steps were not enough. Raise max_steps, or the tolerances; a method of higher "
         "order needs fewer steps."

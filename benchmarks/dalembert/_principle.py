@@ -39,7 +39,8 @@ def principle(tiny: bool) -> Iterator[Figure]:
         worst = max(largest_residual(problem, method, steps) for problem in problems)
         yield at_most(f"{what}, worst of two problems, {method}", worst, 1e-11)
         jax.clear_caches()
+    # Under the constant force of the skate every method satisfies them.
     for method in others[:1] if tiny else others:
-        least = min(largest_residual(problem, method, steps) for problem in problems)
-        yield at_least(f"{what}, least of two problems, {method}", least, 1e-9, ".2e")
+        residual = largest_residual(problems[0], method, steps)
+        yield at_least(f"{what}, {problems[0].name}, {method}", residual, 1e-9, ".2e")
         jax.clear_caches()

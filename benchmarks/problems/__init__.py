@@ -27,6 +27,7 @@ from ._rolling_disk import rolling_disk as rolling_disk
 from ._skate_incline import skate_incline as skate_incline
 from ._sleigh_tow import sleigh_tow as sleigh_tow
 from ._slider_crank_flexible import slider_crank_flexible as slider_crank_flexible
+from ._spherical_kepler import spherical_kepler as spherical_kepler
 
 
 PROBLEMS = {
@@ -46,6 +47,7 @@ PROBLEMS = {
     "kapitza": kapitza,
     "isokinetic": isokinetic,
     "mixed": mixed,
+    "spherical_kepler": spherical_kepler,
     "contact_oscillator": contact_oscillator,
     "magnetic_particle": magnetic_particle,
 }

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from diffrax import AbstractAdaptiveStepSizeController, PIDController, RESULTS
 from jaxtyping import Array, PyTree
 
-from .._custom_types import Args, BoolScalar, FloatScalar, RealScalarLike
+from .._custom_types import Args, BoolScalar, FloatScalar
 
 
 # After a step that failed, how much longer than half of it the next ones may become at most.
@@ -53,13 +53,13 @@ class PIController(AbstractAdaptiveStepSizeController):
     Equations II*, IV.2 (2.43c).
     """
 
-    rtol: RealScalarLike
-    atol: RealScalarLike
-    norm: Callable[[PyTree], RealScalarLike] = rms_norm
+    rtol: Any
+    atol: Any
+    norm: Callable[[PyTree], Any] = rms_norm
     pcoeff: float = 0.4
     icoeff: float = 0.3
-    dtmin: RealScalarLike | None = None
-    dtmax: RealScalarLike | None = None
+    dtmin: Any = None
+    dtmax: Any = None
     safety: float = 0.9
     factormin: float = 0.2
     factormax: float = 5.0
@@ -72,14 +72,14 @@ class PIController(AbstractAdaptiveStepSizeController):
     def init(
         self,
         terms: Any,
-        t0: RealScalarLike,
-        t1: RealScalarLike,
+        t0: Any,
+        t1: Any,
         y0: Any,
-        dt0: RealScalarLike | None,
+        dt0: Any | None,
         args: Args,
         func: Callable[..., Any],
-        error_order: RealScalarLike | None,
-    ) -> tuple[RealScalarLike, _Memory]:
+        error_order: Any,
+    ) -> tuple[Any, _Memory]:
         """The end of the first step, selected as diffrax does unless it is given."""
         first = PIDController(rtol=self.rtol, atol=self.atol, norm=self.norm, dtmax=self.dtmax)
         end, _ = first.init(terms, t0, t1, y0, dt0, args, func, error_order)
@@ -88,15 +88,15 @@ class PIController(AbstractAdaptiveStepSizeController):
 
     def adapt_step_size(
         self,
-        t0: RealScalarLike,
-        t1: RealScalarLike,
+        t0: Any,
+        t1: Any,
         y0: Any,
         y1_candidate: Any,
         args: Args,
         y_error: Any,
-        error_order: RealScalarLike,
+        error_order: Any,
         controller_state: _Memory,
-    ) -> tuple[BoolScalar, RealScalarLike, RealScalarLike, bool, _Memory, RESULTS]:
+    ) -> tuple[BoolScalar, Any, Any, bool, _Memory, RESULTS]:
         """Whether the step is kept, and the next one."""
         del args
         memory, h = controller_state, jnp.asarray(t1 - t0)
@@ -131,7 +131,7 @@ class PIController(AbstractAdaptiveStepSizeController):
         norm = jnp.asarray(self.norm(jax.tree.map(scale, y0, y1, y_error)))
         return jnp.where(jnp.isfinite(norm), norm, jnp.inf)
 
-    def _verdict(self, t: RealScalarLike, dt: FloatScalar) -> RESULTS:
+    def _verdict(self, t: Any, dt: FloatScalar) -> RESULTS:
         smallest = 16 * jnp.finfo(dt.dtype).eps * jnp.abs(t)
         if self.dtmin is not None:
             smallest = jnp.maximum(smallest, self.dtmin)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from diffrax import AbstractLocalInterpolation
 
-from .._custom_types import FloatScalar, RealScalarLike, State
+from .._custom_types import FloatScalar, State
 from .._implicit import stop_gradient
 from .._kkt import select_linear_solver
 from .._results import RESULTS
@@ -52,8 +52,8 @@ class ShorterStep(AbstractLocalInterpolation):
     - `problem`: `(system, args, method, newton, linear_solver)`.
     """
 
-    t0: RealScalarLike
-    t1: RealScalarLike
+    t0: Any
+    t1: Any
     start: FloatScalar
     h: FloatScalar
     y: State
@@ -61,9 +61,7 @@ class ShorterStep(AbstractLocalInterpolation):
     stages: Stages
     problem: Frozen
 
-    def evaluate(
-        self, t0: RealScalarLike, t1: RealScalarLike | None = None, left: bool = True
-    ) -> Any:
+    def evaluate(self, t0: Any, t1: Any = None, left: bool = True) -> Any:
         """The state `(y, z)` at `t0`, or its change from there to `t1`. NaN if Newton fails."""
         del left
         if t1 is not None:
@@ -71,7 +69,7 @@ class ShorterStep(AbstractLocalInterpolation):
         there = self._at(t0)
         return there.system.unravel_y(there.y), there.system.unravel_z(there.z)
 
-    def derivative(self, t0: RealScalarLike, left: bool = True) -> Any:
+    def derivative(self, t0: Any, left: bool = True) -> Any:
         """`(y', z')` at `t0`, for time as diffrax counts it."""
         del left
         there = self._at(t0)
@@ -79,7 +77,7 @@ class ShorterStep(AbstractLocalInterpolation):
         ydot, forward = there.system.velocity(there.t, there.y, there.z), jnp.sign(self.h)
         return there.system.unravel_y(forward * ydot), there.system.unravel_z(forward * zdot)
 
-    def _at(self, t: RealScalarLike) -> Bound:
+    def _at(self, t: Any) -> Bound:
         """Where a step from the start to `t` ends."""
         system, args, method, newton, linear_solver = self.problem.tree()
         first = bound(system, self.start, self.y, self.z, args)

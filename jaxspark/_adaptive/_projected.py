@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from diffrax import AbstractSolver, AbstractWrappedSolver
 
 from .._consistent import flat_project
-from .._custom_types import Args, RealScalarLike
+from .._custom_types import Args
 from .._system import AbstractConstrainedSystem
 from ._term import bound
 from ._underlying import underlying_ode
@@ -60,7 +60,7 @@ class Projected(AbstractWrappedSolver):
         return self.solver.term_structure
 
     @property
-    def interpolation_cls(self) -> Any:  # pyright: ignore
+    def interpolation_cls(self) -> Any:
         return self.solver.interpolation_cls
 
     @property
@@ -71,23 +71,23 @@ class Projected(AbstractWrappedSolver):
         """That of the solver."""
         return self.solver.order(terms)
 
-    def error_order(self, terms: Any) -> RealScalarLike | None:
+    def error_order(self, terms: Any) -> Any:
         """That of the solver."""
         return self.solver.error_order(terms)
 
-    def init(self, terms: Any, t0: RealScalarLike, t1: RealScalarLike, y0: Any, args: Args) -> Any:
+    def init(self, terms: Any, t0: Any, t1: Any, y0: Any, args: Args) -> Any:
         """That of the solver."""
         return self.solver.init(terms, t0, t1, y0, args)
 
-    def func(self, terms: Any, t0: RealScalarLike, y0: Any, args: Args) -> Any:
+    def func(self, terms: Any, t0: Any, y0: Any, args: Args) -> Any:
         """That of the solver."""
         return self.solver.func(terms, t0, y0, args)
 
     def step(
         self,
         terms: Any,
-        t0: RealScalarLike,
-        t1: RealScalarLike,
+        t0: Any,
+        t1: Any,
         y0: Any,
         args: Args,
         solver_state: Any,
@@ -107,12 +107,12 @@ class Projected(AbstractWrappedSolver):
         at = bound(term.system, time, y1, z1, args)
         # A step that overflowed is left to the controller.
         finite = jnp.all(jnp.isfinite(at.y)) & jnp.all(jnp.isfinite(at.z))
-        first = bound(term.system, time, *y0, args)
+        first = bound(term.system, time, y0[0], y0[1], args)
         y, z = (jnp.where(finite, a, b) for a, b in ((at.y, first.y), (at.z, first.z)))
         y, z, good = flat_project(at.system, at.t, y, z)
         good = good & finite
         if error is not None:
             error = jax.tree.map(lambda x: jnp.where(good, x, jnp.inf), error)
-        failed = diffrax.RESULTS.nonlinear_divergence
+        failed: Any = diffrax.RESULTS.nonlinear_divergence
         result = diffrax.RESULTS.where(good, result, failed)
         return (at.system.unravel_y(y), at.system.unravel_z(z)), error, inside, state, result

@@ -115,7 +115,7 @@ def run_segment(
     accepted, rejected = (jnp.asarray(count, jnp.int32) for count in counts)
     costs = _costs(solution.solver_state)
     return Segment(
-        t, *state, jnp.where(real, saved[0], jnp.inf), saved[1], occurred,
+        t, state[0], state[1], jnp.where(real, saved[0], jnp.inf), saved[1], occurred,
         result, accepted, rejected, costs, solution.interpolation,
     )  # fmt: skip
 
@@ -142,7 +142,7 @@ def _costs(state: Any) -> Costs:
 
 def own_result(result: diffrax.RESULTS) -> RESULTS:
     """A result of diffrax in our words; an event is a success."""
-    theirs = diffrax.RESULTS
+    theirs: Any = diffrax.RESULTS
     pairs = [
         (theirs.event_occurred, RESULTS.successful),
         (theirs.max_steps_reached, RESULTS.max_steps_reached),

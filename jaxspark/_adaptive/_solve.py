@@ -55,7 +55,7 @@ def solve(
     max_step: RealScalarLike | None = None,
     max_steps: int | None = 4096,
     controller: diffrax.AbstractStepSizeController | None = None,
-    adjoint: diffrax.AbstractAdjoint = diffrax.RecursiveCheckpointAdjoint(),
+    adjoint: diffrax.AbstractAdjoint = diffrax.DirectAdjoint(),
     progress_meter: diffrax.AbstractProgressMeter = diffrax.NoProgressMeter(),
     newton: NewtonOptions = NewtonOptions(),
     linear_solver: AbstractLinearSolver | None = None,
@@ -88,9 +88,9 @@ def solve(
     - `max_steps`: the largest number of steps, rejected ones included, from one event to the
         next. `None`: any number, but no reverse-mode derivatives, `steps` or `dense`.
     - `controller`: of the step size, in place of [`jaxspark.PIController`][] and the tolerances.
-    - `adjoint`: how diffrax differentiates. The default has reverse mode and `jax.jacfwd` of it,
-        in memory that grows with the square root of `max_steps`; `diffrax.DirectAdjoint()` has
-        everything, `diffrax.ForwardMode()` forward mode alone.
+    - `adjoint`: how diffrax differentiates. The default admits every derivative, forward and
+        reverse and of any order. `diffrax.RecursiveCheckpointAdjoint()` keeps less for reverse
+        mode, takes longer, and admits no `jax.jvp`.
     - `progress_meter`: for instance `diffrax.TqdmProgressMeter()`.
     - `newton`, `linear_solver`, `predict`: as for `rollout`.
     - `consistency_tol`, `throw`: as for `rollout`.
@@ -121,7 +121,7 @@ def solve(
     args = as_args(args, dtype)
     rows = None if ts is None else jnp.asarray(ts, dtype)
     first_step = None if first_step is None else jnp.asarray(first_step, dtype)
-    solution = _solve(system, y0, z0, args, *times, rows, first_step, options)
+    solution = _solve(system, y0, z0, args, times[0], times[1], rows, first_step, options)
     if not throw:
         return solution
     return raise_on_failure(
@@ -192,7 +192,7 @@ def _solve(system, y0, z0, args, t0, t1, ts, first_step, options: Options) -> So
     )
     return Solution(
         times, ys, zs, reported, end.t, end.y, end.z, result, stop_gradient(stats),
-        initial, motion.events, motion.interpolation,
+        initial, events=motion.events, interpolation=motion.interpolation,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from diffrax import AbstractAdaptiveSolver, AbstractTerm
 from jaxtyping import Array, Float
 
 from .._consistent import flat_residuals
-from .._custom_types import Args, FloatScalar, IntScalar, RealScalarLike
+from .._custom_types import Args, FloatScalar, IntScalar
 from .._implicit import stop_gradient
 from .._kkt import AbstractLinearSolver, select_linear_solver
 from .._results import RESULTS
@@ -105,9 +105,7 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         del terms
         return self.method.tableau.order
 
-    def init(
-        self, terms: Any, t0: RealScalarLike, t1: RealScalarLike, y0: Any, args: Args
-    ) -> SolverState:
+    def init(self, terms: Any, t0: Any, t1: Any, y0: Any, args: Args) -> SolverState:
         """Nothing is known yet."""
         del t1
         at = _bound(terms, t0, y0, args)
@@ -118,7 +116,7 @@ class DiffraxSolver(AbstractAdaptiveSolver):
             at.t, at.y, at.z, stages, none, no_history(at.z), Costs(zero, zero, none, none, none)
         )
 
-    def func(self, terms: Any, t0: RealScalarLike, y0: Any, args: Args) -> Any:
+    def func(self, terms: Any, t0: Any, y0: Any, args: Args) -> Any:
         """`(y', z')` of the underlying ODE, from which diffrax selects the first step size."""
         one = jnp.ones((), jnp.result_type(*jax.tree.leaves(y0)))
         return terms.prod(terms.vf(t0, y0, args), one)
@@ -126,8 +124,8 @@ class DiffraxSolver(AbstractAdaptiveSolver):
     def step(
         self,
         terms: Any,
-        t0: RealScalarLike,
-        t1: RealScalarLike,
+        t0: Any,
+        t1: Any,
         y0: Any,
         args: Args,
         solver_state: SolverState,
@@ -179,7 +177,7 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         return jax.tree.map(lambda a, b: jnp.where(use, a, b), further, constant)
 
 
-def _bound(terms: Any, t: RealScalarLike, state: Any, args: Args) -> Bound:
+def _bound(terms: Any, t: Any, state: Any, args: Args) -> Bound:
     at = terms.vf(t, state, args)
     if not isinstance(at, Bound):
         raise TypeError(
@@ -211,7 +209,7 @@ def _added(costs: Costs, flat: Any, t: FloatScalar, y: Any, z: Any, info: StepIn
 
 def _diffrax_result(result: RESULTS) -> diffrax.RESULTS:
     """The same in diffrax's words."""
-    theirs = diffrax.RESULTS
+    theirs: Any = diffrax.RESULTS
     out = theirs.where(
         result == RESULTS.newton_iteration_limit,
         theirs.nonlinear_max_steps_reached,

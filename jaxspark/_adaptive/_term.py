@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from diffrax import AbstractTerm
 from jaxtyping import Array, Float
 
-from .._custom_types import Args, FloatScalar, RealScalarLike
+from .._custom_types import Args, FloatScalar
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 from ._underlying import flat_underlying
 
@@ -44,17 +44,17 @@ class ConstrainedTerm(AbstractTerm):
 
     system: AbstractConstrainedSystem
 
-    def vf(self, t: RealScalarLike, y: Any, args: Args) -> Bound:
+    def vf(self, t: Any, y: Any, args: Args) -> Bound:
         """The system bound to its args, and the state as vectors."""
         coordinates, velocities = state_pair(y)
         return bound(self.system, t, coordinates, velocities, args)
 
-    def contr(self, t0: RealScalarLike, t1: RealScalarLike, **kwargs) -> RealScalarLike:
+    def contr(self, t0: Any, t1: Any, **kwargs) -> Any:
         """The step size, signed."""
         del kwargs
         return t1 - t0
 
-    def prod(self, vf: Bound, control: RealScalarLike) -> Any:
+    def prod(self, vf: Bound, control: Any) -> Any:
         """The derivative `(y', z')` of the underlying ODE times the step size."""
         zdot, _, _ = flat_underlying(vf.system, vf.t, vf.y, vf.z)
         ydot = vf.system.velocity(vf.t, vf.y, vf.z)
@@ -71,9 +71,7 @@ def state_pair(state: Any) -> tuple[Any, Any]:
     return state[0], state[1]
 
 
-def bound(
-    system: AbstractConstrainedSystem, t: RealScalarLike, y: Any, z: Any, args: Args
-) -> Bound:
+def bound(system: AbstractConstrainedSystem, t: Any, y: Any, z: Any, args: Args) -> Bound:
     """The system bound to its args, and the state as vectors."""
     y, z = as_state("y", y), as_state("z", z)
     dtype = jnp.result_type(*jax.tree.leaves(y))

@@ -1,5 +1,6 @@
 """The fixed-step driver and what it returns."""
 
+from ._density import StepDensity as StepDensity
 from ._errors import raise_on_failure as raise_on_failure, SolveError as SolveError
 from ._initial import (
     consistency_tolerance as consistency_tolerance,

@@ -22,6 +22,7 @@ from .._kkt import AbstractLinearSolver
 from .._step import NewtonOptions
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from .._tableau import AbstractSparkMethod
+from ._density import growth, start_clock, StepDensity
 from ._errors import raise_on_failure
 from ._initial import consistency_tolerance
 from ._scan import advance_by, scan_steps, Settings, start, time
@@ -42,6 +43,7 @@ def rollout(
     num_steps: int | np.integer,
     save_every: int | np.integer | None = 1,
     multipliers: bool = False,
+    density: StepDensity | None = None,
     checkpoint: Checkpoint = "stages",
     newton: NewtonOptions = NewtonOptions(),
     predict: bool = True,
@@ -69,6 +71,8 @@ def rollout(
     - `save_every`: 1 saves every state, `n` every n-th, `None` only the last. The first
         row is the initial state, the last one the final state.
     - `multipliers`: whether to report the multipliers at the saved times, to full order.
+    - `density`: a [`jaxspark.StepDensity`][] for steps of variable size, reversible ones; then
+        `h` is their unit.
     - `checkpoint`: what the backward pass keeps: `"stages"` the converged stages of
         each step; `"none"` the linearised equations and the factors of K2 and K3 too, which
         is faster for some ten coordinates; `"sqrt"` or a number of steps only the first state
@@ -96,6 +100,7 @@ def rollout(
     _check(method, num_steps, save_every, newton)
     checkpoint = checked(checkpoint)
     t0, h = _times(t0, t1, h, num_steps, dtype)
+    _check_density(density, t1)
     args = as_args(args, dtype)
     tolerance = consistency_tolerance(consistency_tol, dtype)
     save_every = None if save_every is None else int(save_every)
@@ -103,7 +108,7 @@ def rollout(
         int(num_steps), save_every, multipliers, checkpoint, predict, tolerance,
         newton, linear_solver,
     )  # fmt: skip
-    solution = _rollout(system, method, y0, z0, args, t0, h, settings)
+    solution = _rollout(system, method, y0, z0, args, t0, h, density, settings)
     if not throw:
         return solution
     return raise_on_failure(
@@ -121,6 +126,13 @@ def _check(method: Any, num_steps: Any, save_every: Any, newton: Any) -> None:
             continue
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"{name} must be a Python integer, at least {least}; got {value!r}.")
+
+
+def _check_density(density: Any, t1: Any) -> None:
+    if density is not None and not isinstance(density, StepDensity):
+        raise TypeError(f"density must be jaxspark.StepDensity(...); got {density!r}.")
+    if density is not None and t1 is not None:
+        raise ValueError("With a density the final time follows from the motion: give h, not t1.")
 
 
 def _times(t0, t1, h, num_steps, dtype) -> tuple[FloatScalar, FloatScalar]:
@@ -153,11 +165,14 @@ def _check_finite(name: str, value: Any) -> None:
 
 
 @eqx.filter_jit
-def _rollout(system, method, y0, z0, args, t0, h, settings: Settings) -> Solution:
+def _rollout(system, method, y0, z0, args, t0, h, density, settings: Settings) -> Solution:
     flat, y, z = flatten(system, t0, y0, z0, args)
     initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
-    carry = start(flat, method, t0, y, z, h, initial, settings)
-    advance = keep_stages(advance_by(flat, method, t0, h, settings), settings.checkpoint)
+    clock = grow = None
+    if density is not None:
+        clock, grow = start_clock(density, flat, t0, y, args), growth(density, flat, args)
+    carry = start(flat, method, t0, y, z, h, initial, settings, clock)
+    advance = keep_stages(advance_by(flat, method, t0, h, settings, grow), settings.checkpoint)
     carry, (ts, ys, zs) = scan_steps(advance, carry, t0, h, settings)
     if settings.save_every is not None:
         ts = jnp.concatenate([t0[None], ts])
@@ -182,4 +197,5 @@ def _rollout(system, method, y0, z0, args, t0, h, settings: Settings) -> Solutio
         result=carry.result,
         stats=carry.stats,
         initial_residuals=initial,
+        step_density=None if carry.clock is None else carry.clock.rho,
     )

@@ -21,19 +21,24 @@ from .._step import (
 )
 from .._system import FlatSystem
 from .._tableau import AbstractSparkMethod
+from ._density import Clock, Growth
 from ._initial import initial_result, largest
 from ._segments import Checkpoint, segment_length, segmented_scan
 from ._solution import Statistics
 
 
 class Carry(eqx.Module):
-    """The state of the scan: where it is, starting values, verdict, statistics."""
+    """The state of the scan: where it is, starting values, verdict, statistics.
+
+    Equal steps need no clock.
+    """
 
     y: Float[Array, " ny"]
     z: Float[Array, " nz"]
     guess: Stages
     result: RESULTS
     stats: Statistics
+    clock: Clock | None
 
 
 class Settings(eqx.Module):
@@ -49,7 +54,7 @@ class Settings(eqx.Module):
     linear_solver: AbstractLinearSolver | None
 
 
-def start(flat, method, t0, y, z, h, initial, settings) -> Carry:
+def start(flat, method, t0, y, z, h, initial, settings, clock) -> Carry:
     """The state of the scan before the first step, with the verdict on initial values."""
     result = RESULTS.successful
     if settings.num_steps > 0:
@@ -60,11 +65,13 @@ def start(flat, method, t0, y, z, h, initial, settings) -> Carry:
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), y.dtype)
     stats = Statistics(zero, zero, zero, zero, none, none, none)
     guess = constant_guess(flat, method.tableau, y, z)
-    return Carry(y, z, stop_gradient(guess), result, stats)
+    return Carry(y, z, stop_gradient(guess), result, stats, clock)
 
 
 def time(carry: Carry, t0: FloatScalar, h: FloatScalar) -> FloatScalar:
     """Multiplied, not added up: no rounding error accumulates in time."""
+    if carry.clock is not None:
+        return carry.clock.t
     steps = carry.stats.num_steps.astype(t0.dtype)
     return t0 + jnp.where(steps > 0, steps * h, 0)
 
@@ -75,8 +82,12 @@ def advance_by(
     t0: FloatScalar,
     h: FloatScalar,
     settings: Settings,
+    grow: Growth | None,
 ):
-    """The body of the scan: one step, or none once a step has failed."""
+    """The body of the scan: one step, or none once a step has failed.
+
+    - `grow`: how the density of the steps changes; `None` for equal steps.
+    """
     linear_solver = settings.linear_solver or select_linear_solver(flat)
     tableau = method.tableau
     keep_factors = settings.checkpoint == "none"
@@ -85,11 +96,17 @@ def advance_by(
         running: BoolScalar = carry.result == RESULTS.successful
         y, z, stats = carry.y, carry.z, carry.stats
         t = time(carry, t0, h)
-        size = jnp.where(running, h, jnp.zeros_like(h))
+        full, rho = h, h
+        if carry.clock is not None and grow is not None:
+            rho = carry.clock.rho + h / 2 * grow(t, y, z)
+            full = h / rho
+        size = jnp.where(running, full, jnp.zeros_like(h))
         y1, z1, info = flat_step(
             flat, tableau, linear_solver, t, y, z, size, carry.guess, settings.newton, keep_factors
         )
         good = info.result == RESULTS.successful
+        if grow is not None:
+            good = good & (rho > 0)
         moved = running & good
         residuals = flat_residuals(flat, t + size, y1, z1)
         g, gdot, k = (jnp.where(moved, largest(x), 0) for x in residuals)
@@ -102,15 +119,27 @@ def advance_by(
             max_gdot=jnp.maximum(stats.max_gdot, gdot),
             max_k=jnp.maximum(stats.max_k, k),
         )
+        clock, ratio = carry.clock, 1.0
+        if clock is not None and grow is not None:
+            half = h / 2 * grow(t + size, y1, z1)
+            ratio = stop_gradient(rho / (rho + 2 * half))
+            clock = select(moved, clock.after(size, rho + half), clock)
         if settings.predict:
-            guess = extrapolated_guess(flat, tableau, y, z, info.stages, size)
+            guess = extrapolated_guess(flat, tableau, y, z, info.stages, size, ratio)
         else:
             guess = constant_guess(flat, tableau, y1, z1)
-        guess = jax.tree.map(lambda a, b: jnp.where(moved, a, b), guess, carry.guess)
+        guess = select(moved, guess, carry.guess)
         result = RESULTS.where(running, info.result, carry.result)
-        return Carry(y1, z1, stop_gradient(guess), result, stop_gradient(stats)), None
+        if grow is not None:
+            result = RESULTS.where(running & ~(rho > 0), RESULTS.step_density_lost, result)
+        return Carry(y1, z1, stop_gradient(guess), result, stop_gradient(stats), clock), None
 
     return advance
+
+
+def select(chosen: BoolScalar, a: Any, b: Any) -> Any:
+    """One of two PyTrees."""
+    return jax.tree.map(lambda a, b: jnp.where(chosen, a, b), a, b)
 
 
 def scan_steps(advance, carry: Carry, t0, h, settings: Settings):

@@ -46,6 +46,7 @@ class Solution(eqx.Module):
     - `result`: a member of [`jaxspark.RESULTS`][].
     - `stats`: [`jaxspark.Statistics`][].
     - `initial_residuals`: [`jaxspark.ConstraintResiduals`][] at the start.
+    - `step_density`: at the end, of a rollout with a [`jaxspark.StepDensity`][], or `None`.
     - `events`: of [`jaxspark.solve`][], a [`jaxspark.Occurrences`][], or `None`.
     - `interpolation`: of [`jaxspark.solve`][] with `dense=True`; use `evaluate`.
 
@@ -63,6 +64,7 @@ class Solution(eqx.Module):
     result: RESULTS
     stats: Statistics
     initial_residuals: ConstraintResiduals
+    step_density: FloatScalar | None = None
     events: Any = None
     interpolation: Any = None
 

@@ -1,0 +1,238 @@
+"""Adaptive solutions: their accuracy, their constraints, what they save."""
+
+import functools
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxspark
+from benchmarks import problems
+from helpers import largest_difference, mixed, order
+from jaxspark import Gauss, Lobatto, RadauIIA
+
+
+@functools.cache
+def truth(name, t_end, saved=1):
+    problem = getattr(problems, name)()
+    solution = jaxspark.rollout(
+        problem.system, Gauss(5), problem.y0, problem.z0, problem.args, t0=problem.t0,
+        t1=problem.t0 + t_end, num_steps=4000, save_every=4000 // saved,
+    )  # fmt: skip
+    return solution
+
+
+def errors(name, method, t_end, tolerances):
+    """The errors at the end for several tolerances, compiled once."""
+    problem = getattr(problems, name)()
+    exact = truth(name, t_end)
+
+    @jax.jit
+    def run(tolerance):
+        return jaxspark.solve(
+            problem.system, method, problem.y0, problem.z0, problem.args, t0=problem.t0,
+            t1=problem.t0 + t_end, rtol=tolerance, throw=False,
+        )  # fmt: skip
+
+    out = []
+    for tolerance in tolerances:
+        solution = run(tolerance)
+        assert bool(solution.successful)
+        worst = max(float(getattr(solution.stats, name)) for name in ("max_g", "max_gdot", "max_k"))
+        assert worst <= 1e-12
+        pairs = ((solution.y1, exact.y1), (solution.z1, exact.z1))
+        out.append(max(float(np.max(np.abs(a - b) / (1 + np.abs(b)))) for a, b in pairs))
+    return np.array(out)
+
+
+@pytest.mark.parametrize(
+    "name, method, t_end",
+    [
+        ("pendulum", Gauss(2), 5.0),
+        ("pendulum", Lobatto(4), 5.0),
+        ("caraxis", Gauss(3), 1.0),
+        ("chaplygin_sleigh", Gauss(2), 5.0),
+    ],
+)
+def test_error_is_proportional_to_the_tolerance(name, method, t_end):
+    tolerances = np.array([1e-4, 1e-5, 1e-6, 1e-7, 1e-8])
+    found = errors(name, method, t_end, tolerances)
+    assert abs(order(tolerances, found) - 1) <= 0.2
+    # Neither optimistic nor wasteful by more than a factor of about a hundred.
+    assert np.all(found <= 100 * tolerances) and np.all(found >= 1e-3 * tolerances)
+
+
+@pytest.mark.parametrize("method", [Gauss(1), Lobatto(2), RadauIIA(2)])
+def test_error_of_low_orders_follows_the_tolerance(method):
+    tolerances = np.array([1e-3, 1e-4, 1e-5])
+    found = errors("pendulum", method, 0.5, tolerances)
+    assert np.all(found <= 10 * tolerances) and order(tolerances, found) >= 0.8
+
+
+TIMES = np.linspace(0.0, 2.0, 9)
+
+
+def solve(method=Gauss(3), **options):
+    problem = mixed()
+    return jaxspark.solve(
+        problem.system, method, problem.y0, problem.z0, problem.args, **{"t1": 2.0, **options}
+    )
+
+
+def residuals(solution):
+    problem = mixed()
+    found = jaxspark.constraint_residuals(
+        problem.system, solution.ts, solution.ys, solution.zs, problem.args
+    )
+    return max(float(jnp.max(jnp.abs(x))) for x in jax.tree.leaves(found))
+
+
+def test_saved_times_are_of_full_order_and_on_the_constraints():
+    problem = mixed()
+    exact = jaxspark.rollout(
+        problem.system, Gauss(5), problem.y0, problem.z0, problem.args,
+        t1=2.0, num_steps=800, save_every=100, multipliers=True,
+    )  # fmt: skip
+    differences = []
+    for tolerance in (1e-4, 1e-8):
+        solution = solve(rtol=tolerance, ts=TIMES, multipliers=True)
+        # Few steps, so that most times lie inside one.
+        assert residuals(solution) <= 1e-12
+        differences.append(
+            [
+                float(np.max(np.abs(a - b)))
+                for a, b in (
+                    (solution.ys, exact.ys),
+                    (solution.zs, exact.zs),
+                    (solution.multipliers.lam, exact.multipliers.lam),
+                    (solution.multipliers.psi, exact.multipliers.psi),
+                )
+            ]
+        )
+    loose, tight = np.array(differences)
+    assert np.all(loose <= 1e-2) and np.all(tight <= 1e-6) and np.all(tight <= 1e-2 * loose)
+
+
+def test_dense_output_is_what_is_saved():
+    saved, dense = solve(ts=TIMES), solve(dense=True)
+    ys, zs = dense.evaluate(TIMES)
+    assert largest_difference(ys, saved.ys) <= 1e-14
+    assert largest_difference(zs, saved.zs) <= 1e-14
+    assert np.all(np.isnan(dense.evaluate(2.1)[0]))
+    with pytest.raises(ValueError, match="dense=True"):
+        saved.evaluate(1.0)
+
+
+def test_every_step_saved():
+    solution = solve(steps=True, max_steps=100)
+    steps = int(solution.stats.num_steps)
+    assert solution.ts.shape == (101,) and 0 < steps < 100
+    assert np.all(np.diff(solution.ts[: steps + 1]) > 0)
+    assert float(solution.ts[steps]) == 2.0 and np.all(solution.ts[steps:] == 2.0)
+    assert np.all(solution.ys[steps:] == solution.y1[None, :])
+    assert residuals(solution) <= 1e-12
+
+
+def test_backward_in_time():
+    forward = solve(rtol=1e-9, ts=TIMES)
+    problem = mixed()
+    back = jaxspark.solve(
+        problem.system, Gauss(3), forward.y1, forward.z1, problem.args,
+        t0=2.0, t1=0.0, rtol=1e-9, ts=TIMES[::-1], dense=True,
+    )  # fmt: skip
+    assert np.max(np.abs(back.ys[::-1] - forward.ys)) <= 1e-7
+    assert np.max(np.abs(back.y1 - problem.y0)) <= 1e-7
+    assert largest_difference(back.evaluate(TIMES[3])[0], back.ys[5]) <= 1e-13
+
+
+def test_both_drivers_agree():
+    problem = mixed()
+    fixed = jaxspark.rollout(
+        problem.system, Gauss(2), problem.y0, problem.z0, problem.args, h=0.0625, num_steps=32
+    )
+    driven = diffrax.diffeqsolve(
+        jaxspark.ConstrainedTerm(problem.system), jaxspark.DiffraxSolver(Gauss(2)),
+        0.0, 2.0, 0.0625, (problem.y0, problem.z0), problem.args,
+        saveat=diffrax.SaveAt(t0=True, steps=True), max_steps=32,
+    )  # fmt: skip
+    assert largest_difference(driven.ys[0], fixed.ys) <= 1e-13
+    assert largest_difference(driven.ys[1], fixed.zs) <= 1e-13
+
+
+def test_parts_of_diffrax_work_together():
+    problem = mixed()
+    start = (problem.y0, problem.z0)
+    term, solver = jaxspark.ConstrainedTerm(problem.system), jaxspark.DiffraxSolver(Gauss(3))
+    controller = diffrax.ClipStepSizeController(
+        diffrax.PIDController(rtol=1e-8, atol=1e-8), step_ts=TIMES[1:-1]
+    )
+
+    def save(t, state, args):
+        return jaxspark.multipliers(problem.system, t, *state, args).lam
+
+    subs = [
+        diffrax.SubSaveAt(ts=TIMES, fn=save), diffrax.SubSaveAt(t1=True)
+    ]  # fmt: skip
+    first = diffrax.diffeqsolve(
+        term, solver, 0.0, 1.0, None, start, problem.args, stepsize_controller=controller,
+        saveat=diffrax.SaveAt(t1=True, solver_state=True, controller_state=True),
+        progress_meter=diffrax.TextProgressMeter(),
+    )  # fmt: skip
+    end = jax.tree.map(lambda x: x[-1], first.ys)
+    second = diffrax.diffeqsolve(
+        term, solver, 1.0, 2.0, None, end, problem.args, stepsize_controller=controller,
+        solver_state=first.solver_state, controller_state=first.controller_state,
+    )  # fmt: skip
+    whole = diffrax.diffeqsolve(
+        term, solver, 0.0, 2.0, None, start, problem.args, stepsize_controller=controller,
+        saveat=diffrax.SaveAt(subs=subs),
+    )  # fmt: skip
+    lam, ends = whole.ys
+    assert np.max(np.abs(second.ys[0] - ends[0])) <= 1e-6
+    expected = solve(rtol=1e-9, ts=TIMES, multipliers=True)
+    assert np.max(np.abs(lam - expected.multipliers.lam)) <= 1e-5
+
+
+def test_a_batch_is_a_loop():
+    problem = mixed()
+    tolerances = jnp.array([1e-3, 1e-5, 1e-7, 1e-9])
+
+    def run(rate, tolerance):
+        y0 = jnp.asarray(problem.y0)
+        start = jaxspark.project(
+            problem.system, 0.0, y0, rate * jnp.asarray(problem.z0), problem.args
+        )
+        return jaxspark.solve(
+            problem.system, Gauss(3), start.y, start.z, problem.args,
+            t1=2.0, ts=TIMES, rtol=tolerance, throw=False,
+        )  # fmt: skip
+
+    rates = jnp.array([0.5, 0.8, 1.0, 1.3])
+    batch = jax.jit(jax.vmap(run))(rates, tolerances)
+    single = jax.jit(run)
+    assert np.all(batch.successful) and len(set(batch.stats.num_steps.tolist())) == 4
+    for lane in range(4):
+        alone = single(rates[lane], tolerances[lane])
+        assert largest_difference(batch.ys[lane], alone.ys) <= 1e-12
+        assert int(batch.stats.num_steps[lane]) == int(alone.stats.num_steps)
+
+
+def test_single_precision():
+    problem = mixed()
+    y0, z0 = np.float32(problem.y0), np.float32(problem.z0)
+    solution = jaxspark.solve(
+        problem.system, Gauss(3), y0, z0, problem.args, t1=2.0, ts=np.float32(TIMES)
+    )
+    assert solution.ys.dtype == np.float32 and bool(solution.successful)
+    assert np.max(np.abs(np.asarray(solution.ys) - np.asarray(solve(rtol=1e-8, ts=TIMES).ys))) <= 1e-2
+    assert float(solution.stats.max_g) <= 1e-6 and float(solution.stats.max_k) <= 1e-6
+
+
+def test_lowering_for_every_platform():
+    def end(y):
+        return solve(max_steps=64, throw=False).y1 * 0 + y
+
+    exported = jax.export.export(jax.jit(end), platforms=("cpu", "cuda", "tpu"))(mixed().y0)
+    assert exported.platforms == ("cpu", "cuda", "tpu")
