@@ -12,8 +12,7 @@ from .._implicit import stop_gradient
 from .._kkt import select_linear_solver
 from .._results import RESULTS
 from .._step import flat_step, interpolated_guess, Stages
-from ._term import Bound, bound
-from ._underlying import flat_underlying
+from ._term import derivative, Point, point
 
 
 class Frozen(eqx.Module):
@@ -67,33 +66,34 @@ class ShorterStep(AbstractLocalInterpolation):
         if t1 is not None:
             return jax.tree.map(jnp.subtract, self.evaluate(t1), self.evaluate(t0))
         there = self._at(t0)
-        return there.system.unravel_y(there.y), there.system.unravel_z(there.z)
+        return there.y, there.z
 
     def derivative(self, t0: Any, left: bool = True) -> Any:
         """`(y', z')` at `t0`, for time as diffrax counts it."""
         del left
-        there = self._at(t0)
-        zdot, _, _ = flat_underlying(there.system, there.t, there.y, there.z)
-        ydot, forward = there.system.velocity(there.t, there.y, there.z), jnp.sign(self.h)
-        return there.system.unravel_y(forward * ydot), there.system.unravel_z(forward * zdot)
+        forward = jnp.sign(self.h)
+        return jax.tree.map(lambda x: forward * x, derivative(self._at(t0)))
 
-    def _at(self, t: Any) -> Bound:
+    def _at(self, t: Any) -> Point:
         """Where a step from the start to `t` ends."""
-        system, args, method, newton, linear_solver = self.problem.tree()
-        first = bound(system, self.start, self.y, self.z, args)
-        flat, dtype = first.system, first.y.dtype
-        length = jnp.asarray(self.t1 - self.t0, dtype)
+        length = jnp.asarray(self.t1 - self.t0, self.h.dtype)
         empty = length == 0
-        fraction = jnp.asarray(t - self.t0, dtype) / jnp.where(empty, 1, length)
-        fraction = jnp.where(empty, 0, fraction)
-        h = self.h * fraction
-        guess = interpolated_guess(
-            flat, method.tableau, first.y, first.z, self.stages, self.h, fraction
-        )
-        y, z, info = flat_step(
-            flat, method.tableau, linear_solver or select_linear_solver(flat),
-            first.t, first.y, first.z, h, stop_gradient(guess), newton,
-        )  # fmt: skip
-        good = info.result == RESULTS.successful
-        y, z = (jnp.where(good, x, jnp.nan) for x in (y, z))
-        return Bound(first.t + h, flat, y, z)
+        fraction = jnp.asarray(t - self.t0, self.h.dtype) / jnp.where(empty, 1, length)
+        return _shorter(self, jnp.where(empty, 0, fraction))
+
+
+@eqx.filter_jit
+def _shorter(step: ShorterStep, fraction: FloatScalar) -> Point:
+    """The end of a step over a fraction of the whole one."""
+    system, args, method, newton, linear_solver = step.problem.tree()
+    first = point(system, step.start, step.y, step.z, args)
+    flat, y0, z0 = first.flat()
+    tableau, h = method.tableau, step.h * fraction
+    guess = interpolated_guess(flat, tableau, y0, z0, step.stages, step.h, fraction)
+    y, z, info = flat_step(
+        flat, tableau, linear_solver or select_linear_solver(flat),
+        first.t, y0, z0, h, stop_gradient(guess), newton,
+    )  # fmt: skip
+    good = info.result == RESULTS.successful
+    y, z = (jnp.where(good, x, jnp.nan) for x in (y, z))
+    return Point(system, first.args, first.t + h, flat.unravel_y(y), flat.unravel_z(z))

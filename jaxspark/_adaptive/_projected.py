@@ -3,14 +3,15 @@
 from typing import Any
 
 import diffrax
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from diffrax import AbstractSolver, AbstractWrappedSolver
 
 from .._consistent import flat_project
-from .._custom_types import Args
+from .._custom_types import Args, BoolScalar, State
 from .._system import AbstractConstrainedSystem
-from ._term import bound
+from ._term import Point, point
 from ._underlying import underlying_ode
 
 
@@ -104,15 +105,21 @@ class Projected(AbstractWrappedSolver):
             # diffrax counts time upward; its wrapper knows the direction.
             time = time * getattr(term, "direction", 1)
             term = term.term
-        at = bound(term.system, time, y1, z1, args)
-        # A step that overflowed is left to the controller.
-        finite = jnp.all(jnp.isfinite(at.y)) & jnp.all(jnp.isfinite(at.z))
-        first = bound(term.system, time, y0[0], y0[1], args)
-        y, z = (jnp.where(finite, a, b) for a, b in ((at.y, first.y), (at.z, first.z)))
-        y, z, good = flat_project(at.system, at.t, y, z)
-        good = good & finite
+        start = point(term.system, time, y0[0], y0[1], args)
+        y, z, good = _projected(point(term.system, time, y1, z1, args), start)
         if error is not None:
             error = jax.tree.map(lambda x: jnp.where(good, x, jnp.inf), error)
         failed: Any = diffrax.RESULTS.nonlinear_divergence
         result = diffrax.RESULTS.where(good, result, failed)
-        return (at.system.unravel_y(y), at.system.unravel_z(z)), error, inside, state, result
+        return (y, z), error, inside, state, result
+
+
+@eqx.filter_jit
+def _projected(at: Point, start: Point) -> tuple[State, State, BoolScalar]:
+    """The nearest consistent state; whether there is one. A step that overflowed has none."""
+    flat, y, z = at.flat()
+    _, y0, z0 = start.flat()
+    finite = jnp.all(jnp.isfinite(y)) & jnp.all(jnp.isfinite(z))
+    y, z = (jnp.where(finite, a, b) for a, b in ((y, y0), (z, z0)))
+    y, z, good = flat_project(flat, at.t, y, z)
+    return flat.unravel_y(y), flat.unravel_z(z), good & finite

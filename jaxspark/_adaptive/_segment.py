@@ -14,7 +14,7 @@ from ._events import diffrax_event, Event
 from ._interpolation import Frozen, ShorterStep
 from ._locate import locate
 from ._solver import Costs, DiffraxSolver, SolverState
-from ._term import bound, ConstrainedTerm
+from ._term import ConstrainedTerm, point
 
 
 class Options(eqx.Module):
@@ -125,7 +125,7 @@ def _last_step(
 ) -> ShorterStep:
     """The last step of a solve, by which one inside it starts."""
     assert isinstance(last, SolverState)
-    flat = bound(term.system, last.t, y, z, args).system
+    flat = point(term.system, last.t, y, z, args).flat()[0]
     solver = options.solver
     problem = (term.system, args, solver.method, solver.newton, solver.linear_solver)
     zero, one = jnp.zeros_like(last.t), jnp.ones_like(last.t)

@@ -10,7 +10,7 @@ from diffrax import AbstractAdaptiveSolver, AbstractTerm
 from jaxtyping import Array, Float
 
 from .._consistent import flat_residuals
-from .._custom_types import Args, FloatScalar, IntScalar
+from .._custom_types import Args, BoolScalar, FloatScalar, IntScalar
 from .._implicit import stop_gradient
 from .._kkt import AbstractLinearSolver, select_linear_solver
 from .._results import RESULTS
@@ -22,10 +22,11 @@ from .._step import (
     Stages,
     StepInfo,
 )
+from .._system import FlatSystem
 from .._tableau import AbstractSparkMethod
 from ._estimate import estimate, History, no_history
 from ._interpolation import Frozen, ShorterStep
-from ._term import Bound, ConstrainedTerm
+from ._term import derivative, Point
 
 
 # Extrapolated further than this, stages are no better starting values than the state itself.
@@ -108,18 +109,16 @@ class DiffraxSolver(AbstractAdaptiveSolver):
     def init(self, terms: Any, t0: Any, t1: Any, y0: Any, args: Args) -> SolverState:
         """Nothing is known yet."""
         del t1
-        at = _bound(terms, t0, y0, args)
-        dtype = at.y.dtype
-        zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), dtype)
-        stages = constant_guess(at.system, self.method.tableau, at.y, at.z)
-        return SolverState(
-            at.t, at.y, at.z, stages, none, no_history(at.z), Costs(zero, zero, none, none, none)
-        )
+        at = _point(terms, t0, y0, args)
+        flat, y, z = at.flat()
+        zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), y.dtype)
+        stages = constant_guess(flat, self.method.tableau, y, z)
+        costs = Costs(zero, zero, none, none, none)
+        return SolverState(at.t, y, z, stages, none, no_history(z), costs)
 
     def func(self, terms: Any, t0: Any, y0: Any, args: Args) -> Any:
         """`(y', z')` of the underlying ODE, from which diffrax selects the first step size."""
-        one = jnp.ones((), jnp.result_type(*jax.tree.leaves(y0)))
-        return terms.prod(terms.vf(t0, y0, args), one)
+        return derivative(_point(terms, t0, y0, args))
 
     def step(
         self,
@@ -132,65 +131,71 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         made_jump: Any,
     ) -> tuple[Any, Any, dict[str, Any], SolverState, diffrax.RESULTS]:
         """One step, with the estimate of its error, infinite if it fails."""
-        at = _bound(terms, t0, y0, args)
-        flat, tableau = at.system, self.method.tableau
-        h = jnp.asarray(terms.contr(t0, t1), at.y.dtype)
-        solver = self.linear_solver or select_linear_solver(flat)
-        guess = self._guess(at, h, solver_state, made_jump)
-        y1, z1, info, jacobian = factorised_step(
-            flat, tableau, solver, at.t, at.y, at.z, h, guess, self.newton
-        )
-        # A lane that has reached its end is stepped with h = 0.
-        size = jnp.where(h == 0, 1, h)
-        error = estimate(tableau, jacobian, at.z, size, info.stages, solver_state.history)
-        good = info.result == RESULTS.successful
-        error_y, error_z = (jnp.where(good, x, jnp.inf) for x in (error.y, error.z))
-        costs = _added(solver_state.costs, flat, at.t + h, y1, z1, info)
-        frozen = stop_gradient((info.stages, h, error.history, costs))
-        state = SolverState(at.t, at.y, at.z, *frozen)
-        system = _constrained(terms).system
-        problem = (system, args, self.method, self.newton, self.linear_solver)
+        at = _point(terms, t0, y0, args)
+        h = jnp.asarray(terms.contr(t0, t1), at.t.dtype)
+        end, error, state, result = _step(self, at, h, solver_state, jnp.asarray(made_jump))
+        problem = (at.system, args, self.method, self.newton, self.linear_solver)
         inside = dict(
-            start=at.t, h=h, y=flat.unravel_y(at.y), z=flat.unravel_z(at.z),
-            stages=info.stages, problem=Frozen.of(problem),
-        )  # fmt: skip
-        return (
-            (flat.unravel_y(y1), flat.unravel_z(z1)),
-            (flat.unravel_y(error_y), flat.unravel_z(error_z)),
-            inside,
-            state,
-            _diffrax_result(info.result),
+            start=at.t, h=h, y=at.y, z=at.z, stages=state.stages, problem=Frozen.of(problem)
         )
-
-    def _guess(self, at: Bound, h: FloatScalar, before: SolverState, made_jump: Any) -> Stages:
-        """The last step's stages, extrapolated, unless there was none or a jump."""
-        tableau = self.method.tableau
-        constant = constant_guess(at.system, tableau, at.y, at.z)
-        if not self.predict:
-            return constant
-        known = before.h != 0
-        ratio = h / jnp.where(known, before.h, 1)
-        use = known & ~jnp.asarray(made_jump) & (jnp.abs(ratio) <= LONGEST_EXTRAPOLATION)
-        further = extrapolated_guess(
-            at.system, tableau, before.y, before.z, before.stages, before.h, ratio
-        )
-        return jax.tree.map(lambda a, b: jnp.where(use, a, b), further, constant)
+        return end, error, inside, state, _diffrax_result(result)
 
 
-def _bound(terms: Any, t: Any, state: Any, args: Args) -> Bound:
+@eqx.filter_jit
+def _step(
+    solver: DiffraxSolver, at: Point, h: FloatScalar, before: SolverState, made_jump: BoolScalar
+) -> tuple[Any, Any, SolverState, RESULTS]:
+    """The end of a step, its error, what the next one needs, and how it went."""
+    flat, y0, z0 = at.flat()
+    tableau = solver.method.tableau
+    guess = _guess(solver, flat, y0, z0, h, before, made_jump)
+    y1, z1, info, jacobian = factorised_step(
+        flat, tableau, solver.linear_solver or select_linear_solver(flat),
+        at.t, y0, z0, h, guess, solver.newton,
+    )  # fmt: skip
+    # A lane that has reached its end is stepped with h = 0.
+    size = jnp.where(h == 0, 1, h)
+    error = estimate(tableau, jacobian, z0, size, info.stages, before.history)
+    good = info.result == RESULTS.successful
+    error_y, error_z = (jnp.where(good, x, jnp.inf) for x in (error.y, error.z))
+    costs = _added(before.costs, flat, at.t + h, y1, z1, info)
+    frozen = stop_gradient((info.stages, h, error.history, costs))
+    return (
+        (flat.unravel_y(y1), flat.unravel_z(z1)),
+        (flat.unravel_y(error_y), flat.unravel_z(error_z)),
+        SolverState(at.t, y0, z0, *frozen),
+        info.result,
+    )
+
+
+def _guess(
+    solver: DiffraxSolver,
+    flat: FlatSystem,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    h: FloatScalar,
+    before: SolverState,
+    made_jump: BoolScalar,
+) -> Stages:
+    """The last step's stages, extrapolated, unless there was none or a jump."""
+    tableau = solver.method.tableau
+    constant = constant_guess(flat, tableau, y0, z0)
+    if not solver.predict:
+        return constant
+    known = before.h != 0
+    ratio = h / jnp.where(known, before.h, 1)
+    use = known & ~made_jump & (jnp.abs(ratio) <= LONGEST_EXTRAPOLATION)
+    further = extrapolated_guess(flat, tableau, before.y, before.z, before.stages, before.h, ratio)
+    return jax.tree.map(lambda a, b: jnp.where(use, a, b), further, constant)
+
+
+def _point(terms: Any, t: Any, state: Any, args: Args) -> Point:
     at = terms.vf(t, state, args)
-    if not isinstance(at, Bound):
+    if not isinstance(at, Point):
         raise TypeError(
             "jaxspark.DiffraxSolver needs a jaxspark.ConstrainedTerm(system) as its term."
         )
     return at
-
-
-def _constrained(terms: Any) -> ConstrainedTerm:
-    """The user's term, in whatever diffrax has wrapped it."""
-    while not isinstance(terms, ConstrainedTerm):
-        terms = terms.term
-    return terms
 
 
 def _added(costs: Costs, flat: Any, t: FloatScalar, y: Any, z: Any, info: StepInfo) -> Costs:

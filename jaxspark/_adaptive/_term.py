@@ -8,23 +8,28 @@ import jax.numpy as jnp
 from diffrax import AbstractTerm
 from jaxtyping import Array, Float
 
-from .._custom_types import Args, FloatScalar
+from .._custom_types import Args, FloatScalar, State
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 from ._underlying import flat_underlying
 
 
-class Bound(eqx.Module):
-    """A system with its args at a state: all that a step needs to know.
+class Point(eqx.Module):
+    """A state of a constrained system: all that a step needs to know.
 
+    - `system`, `args`: as the user gave them, Python floats in `args` as arrays.
     - `t`: the time, in the user's direction even where diffrax runs it backward.
-    - `system`: as functions of vectors.
-    - `y`, `z`: the state as vectors.
+    - `y`, `z`: coordinates and velocities.
     """
 
+    system: AbstractConstrainedSystem
+    args: Args
     t: FloatScalar
-    system: FlatSystem
-    y: Float[Array, " ny"]
-    z: Float[Array, " nz"]
+    y: State
+    z: State
+
+    def flat(self) -> tuple[FlatSystem, Float[Array, " ny"], Float[Array, " nz"]]:
+        """The system as functions of vectors, bound to its args; `y` and `z` as vectors."""
+        return flatten(self.system, self.t, self.y, self.z, self.args)
 
 
 class ConstrainedTerm(AbstractTerm):
@@ -44,37 +49,33 @@ class ConstrainedTerm(AbstractTerm):
 
     system: AbstractConstrainedSystem
 
-    def vf(self, t: Any, y: Any, args: Args) -> Bound:
-        """The system bound to its args, and the state as vectors."""
-        coordinates, velocities = state_pair(y)
-        return bound(self.system, t, coordinates, velocities, args)
+    def vf(self, t: Any, y: Any, args: Args) -> Point:
+        """The system with its args at a state; a solver makes of it what it needs."""
+        if not isinstance(y, (tuple, list)) or len(y) != 2:
+            raise ValueError(f"The state must be the pair (y, z); got {type(y).__name__}.")
+        return point(self.system, t, y[0], y[1], args)
 
     def contr(self, t0: Any, t1: Any, **kwargs) -> Any:
         """The step size, signed."""
         del kwargs
         return t1 - t0
 
-    def prod(self, vf: Bound, control: Any) -> Any:
+    def prod(self, vf: Point, control: Any) -> Any:
         """The derivative `(y', z')` of the underlying ODE times the step size."""
-        zdot, _, _ = flat_underlying(vf.system, vf.t, vf.y, vf.z)
-        ydot = vf.system.velocity(vf.t, vf.y, vf.z)
-        return vf.system.unravel_y(ydot * control), vf.system.unravel_z(zdot * control)
+        return jax.tree.map(lambda x: x * control, derivative(vf))
 
 
-def state_pair(state: Any) -> tuple[Any, Any]:
-    """The state of diffrax as coordinates and velocities.
-
-    **Raises:** `ValueError` if it is not a pair.
-    """
-    if not isinstance(state, (tuple, list)) or len(state) != 2:
-        raise ValueError(f"The state must be the pair (y, z); got {type(state).__name__}.")
-    return state[0], state[1]
-
-
-def bound(system: AbstractConstrainedSystem, t: Any, y: Any, z: Any, args: Args) -> Bound:
-    """The system bound to its args, and the state as vectors."""
+def point(system: AbstractConstrainedSystem, t: Any, y: Any, z: Any, args: Args) -> Point:
+    """A state of a constrained system, checked."""
     y, z = as_state("y", y), as_state("z", z)
     dtype = jnp.result_type(*jax.tree.leaves(y))
-    t = jnp.asarray(t, dtype)
-    flat, flat_y, flat_z = flatten(system, t, y, z, as_args(args, dtype))
-    return Bound(t, flat, flat_y, flat_z)
+    return Point(system, as_args(args, dtype), jnp.asarray(t, dtype), y, z)
+
+
+# Compiled functions, here and below: diffrax traces a step many times, these but once.
+@eqx.filter_jit
+def derivative(at: Point) -> tuple[State, State]:
+    """`(y', z')` of the underlying ODE."""
+    flat, y, z = at.flat()
+    zdot, _, _ = flat_underlying(flat, at.t, y, z)
+    return flat.unravel_y(flat.velocity(at.t, y, z)), flat.unravel_z(zdot)
