@@ -226,7 +226,9 @@ def test_single_precision():
         problem.system, Gauss(3), y0, z0, problem.args, t1=2.0, ts=np.float32(TIMES)
     )
     assert solution.ys.dtype == np.float32 and bool(solution.successful)
-    assert np.max(np.abs(np.asarray(solution.ys) - np.asarray(solve(rtol=1e-8, ts=TIMES).ys))) <= 1e-2
+    assert (
+        np.max(np.abs(np.asarray(solution.ys) - np.asarray(solve(rtol=1e-8, ts=TIMES).ys))) <= 1e-2
+    )
     assert float(solution.stats.max_g) <= 1e-6 and float(solution.stats.max_k) <= 1e-6
 
 

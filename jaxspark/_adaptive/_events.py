@@ -88,21 +88,55 @@ def value(event: Event, t: RealScalarLike, state: Any, args: Args) -> FloatScala
     return out
 
 
-def diffrax_event(events: tuple[Event, ...], forward: RealScalarLike) -> diffrax.Event | None:
+def offsets(
+    events: tuple[Event, ...],
+    t: FloatScalar,
+    y: State,
+    z: State,
+    args: Args,
+    changes: Float[Array, " events"],
+) -> Float[Array, " events"]:
+    """What is to be added to conditions that are zero at the start, but for rounding errors.
+
+    Right after an event its condition has either sign. On the wrong side, where it would have to
+    cross zero before the event could occur again, the next event might pass unnoticed.
+
+    **Arguments:**
+
+    - `changes`: how much each condition changed in the step that ended here with its event; zero
+        if there was none. Values far below are rounding errors.
+    """
+    if not events:
+        return changes
+    found = []
+    for event, change in zip(events, changes, strict=True):
+        side = 1 if event.direction is False else -1
+        start = jax.lax.stop_gradient(value(event, t, (y, z), args))
+        wrong = (side * start <= 0) & (jnp.abs(start) <= 1e-6 * change)
+        wrong = wrong & (event.direction is not None)
+        tiny = side * jnp.finfo(start.dtype).tiny
+        found.append(jnp.where(wrong, tiny - start, 0))
+    return jnp.stack(found)
+
+
+def diffrax_event(
+    events: tuple[Event, ...], forward: RealScalarLike, offsets: Float[Array, " events"]
+) -> diffrax.Event | None:
     """All of them as diffrax wants them, to end a solve after the step with the first one.
 
     **Arguments:**
 
     - `forward`: 1 or -1, for diffrax counts time upward in any case.
+    - `offsets`: added to the conditions.
     """
     if not events:
         return None
 
-    def condition(event):
-        return lambda t, y, args, **_: value(event, t * forward, y, args)
+    def condition(event, offset):
+        return lambda t, y, args, **_: value(event, t * forward, y, args) + offset
 
-    directions = [event.direction for event in events]
-    return diffrax.Event([condition(event) for event in events], direction=directions)
+    conditions = [condition(*pair) for pair in zip(events, offsets, strict=True)]
+    return diffrax.Event(conditions, direction=[event.direction for event in events])
 
 
 def reset_state(
@@ -115,7 +149,7 @@ def reset_state(
 ) -> tuple[State, State]:
     """The state after the one event that occurred, before its projection."""
     after = (y, z)
-    for event, occurred in zip(events, list(mask), strict=True):
+    for event, occurred in zip(events, mask, strict=True):
         if event.reset is not None:
             new = event.reset(t, y, z, args)
             after = jax.tree.map(lambda a, b, on=occurred: jnp.where(on, a, b), tuple(new), after)

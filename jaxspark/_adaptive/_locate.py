@@ -5,7 +5,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Float
 
 from .._custom_types import Args, BoolScalar, FloatScalar, State
 from .._implicit import stop_gradient
@@ -16,31 +16,55 @@ from ._interpolation import ShorterStep
 MAX_ITERATIONS = 60
 
 
+class Located(eqx.Module):
+    """The first event inside a step.
+
+    - `occurred`: which it was, if there was any.
+    - `t`, `y`, `z`: the time and the state of it, or those of the end of the step.
+    - `found`: whether it was found to rounding error.
+    - `changes`: how much the condition of it changed in the step.
+    """
+
+    occurred: Bool[Array, " events"]
+    t: FloatScalar
+    y: State
+    z: State
+    found: BoolScalar
+    changes: Float[Array, " events"]
+
+
 def locate(
-    events: tuple[Event, ...], step: ShorterStep, end: tuple[State, State], args: Args
-) -> tuple[Bool[Array, " events"], FloatScalar, tuple[State, State], BoolScalar]:
+    events: tuple[Event, ...],
+    step: ShorterStep,
+    end: tuple[State, State],
+    args: Args,
+    offsets: Float[Array, " events"],
+) -> Located:
     """The first event inside a step.
 
     **Arguments:**
 
     - `step`: the last step, with `t0 = 0` and `t1 = 1`.
     - `end`: the state at its end.
-
-    **Returns:** which event occurred, if any; the time and the state of it, or those of the end
-    of the step; and whether it was found to rounding error.
+    - `offsets`: added to the conditions.
     """
-    fractions, found = [], []
-    for event in events:
-        first = value(event, step.start, (step.y, step.z), args)
-        last = value(event, step.start + step.h, end, args)
+    fractions, found, changes = [], [], []
+    for event, offset in zip(events, offsets, strict=True):
+
+        def condition_at(t, state, event=event, offset=offset):
+            return value(event, t, state, args) + offset
+
+        first = condition_at(step.start, (step.y, step.z))
+        last = condition_at(step.start + step.h, end)
         triggered = _crossed(event, first, last)
 
-        def condition(fraction, event=event):
-            return value(event, step.start + fraction * step.h, step.evaluate(fraction), args)
+        def condition(fraction, condition_at=condition_at):
+            return condition_at(step.start + fraction * step.h, step.evaluate(fraction))
 
         fraction, good = _root(condition, first, last, triggered)
         fractions.append(jnp.where(triggered, fraction, jnp.inf))
         found.append(good | ~triggered)
+        changes.append(jnp.abs(last - first))
     earliest = jnp.argmin(jnp.stack(fractions))
     fraction = jnp.stack(fractions)[earliest]
     occurred = jnp.isfinite(fraction) & (jnp.arange(len(events)) == earliest)
@@ -48,7 +72,9 @@ def locate(
     fraction = jnp.where(any_of, fraction, 1)
     there = step.evaluate(fraction)
     state = jax.tree.map(lambda a, b: jnp.where(any_of, a, b), there, end)
-    return occurred, step.start + fraction * step.h, state, jnp.all(jnp.stack(found))
+    changes = jax.lax.stop_gradient(jnp.where(occurred, jnp.stack(changes), 0))
+    t = step.start + fraction * step.h
+    return Located(occurred, t, state[0], state[1], jnp.all(jnp.stack(found)), changes)
 
 
 def _crossed(event: Event, first: FloatScalar, last: FloatScalar) -> BoolScalar:
@@ -71,8 +97,9 @@ def _root(
     equation*, BIT 11 (1971).
     """
     first, last = jax.lax.stop_gradient((first, last))
-    # A zero at the start may be that of the event before.
-    first = jnp.where(first == 0, -jnp.finfo(first.dtype).tiny * jnp.sign(last), first)
+    # A start at zero, right after an event, tells a secant nothing but the side.
+    nowhere = jnp.abs(first) <= 1e-6 * jnp.abs(last)
+    first = jnp.where(nowhere, -last, first)
     epsilon = jnp.finfo(first.dtype).eps
     # Nothing is differentiated here but Newton's steps, at the root.
     frozen = stop_gradient(eqx.filter_closure_convert(function, first))

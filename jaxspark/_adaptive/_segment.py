@@ -42,6 +42,7 @@ class Segment(eqx.Module):
     - `t`, `y`, `z`: where it ended.
     - `ts`, `rows`: the saved times, infinite where there is none, and states `(y, z)`.
     - `occurred`: for each event, whether it ended the segment.
+    - `changes`: how much the condition of that event changed in the last step.
     - `result`, `accepted`, `rejected`, `costs`: how it went.
     - `interpolation`: of diffrax, or `None`.
     """
@@ -52,6 +53,7 @@ class Segment(eqx.Module):
     ts: Float[Array, " n"]
     rows: tuple[State, State]
     occurred: Bool[Array, " events"]
+    changes: Float[Array, " events"]
     result: RESULTS
     accepted: IntScalar
     rejected: IntScalar
@@ -68,6 +70,7 @@ def run_segment(
     args: Args,
     ts: Float[Array, " n"] | None,
     h0: FloatScalar | None,
+    offsets: Float[Array, " events"],
     options: Options,
 ) -> Segment:
     """From `t0` to `t1` or the first event.
@@ -87,7 +90,7 @@ def run_segment(
         saveat=diffrax.SaveAt(subs=subs, dense=options.dense, solver_state=True),
         stepsize_controller=options.controller,
         adjoint=options.adjoint,
-        event=diffrax_event(options.events, forward),
+        event=diffrax_event(options.events, forward, offsets),
         max_steps=options.max_steps,
         throw=False,
         progress_meter=options.progress_meter,
@@ -98,15 +101,16 @@ def run_segment(
     nothing = jax.tree.map(lambda x: x[:0], (times["end"], states["end"]))
     t, state = end
     result, occurred = own_result(solution.result), jnp.zeros(0, bool)
+    changes = offsets
     if options.events:
         last = _last_step(term, y, z, solution.solver_state, args, options)
-        occurred, t_event, at_event, good = locate(options.events, last, state, args)
+        event = locate(options.events, last, state, args, offsets)
         happened = solution.result == diffrax.RESULTS.event_occurred
-        occurred = occurred & happened
+        occurred, changes = event.occurred & happened, event.changes
         t, state = jax.tree.map(
-            lambda a, b: jnp.where(happened, a, b), (t_event, at_event), (t, state)
+            lambda a, b: jnp.where(happened, a, b), (event.t, (event.y, event.z)), (t, state)
         )
-        lost = happened & ~(good & jnp.any(occurred))
+        lost = happened & ~(event.found & jnp.any(occurred))
         result = RESULTS.where(lost, RESULTS.event_not_located, result)
     saved = times.get("rows", nothing[0]), states.get("rows", nothing[1])
     # What diffrax saved of the last step beyond the event did not happen.
@@ -115,7 +119,7 @@ def run_segment(
     accepted, rejected = (jnp.asarray(count, jnp.int32) for count in counts)
     costs = _costs(solution.solver_state)
     return Segment(
-        t, state[0], state[1], jnp.where(real, saved[0], jnp.inf), saved[1], occurred,
+        t, state[0], state[1], jnp.where(real, saved[0], jnp.inf), saved[1], occurred, changes,
         result, accepted, rejected, costs, solution.interpolation,
     )  # fmt: skip
 

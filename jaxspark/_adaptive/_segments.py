@@ -12,14 +12,17 @@ from .._consistent import flat_project
 from .._custom_types import Args, BoolScalar, FloatScalar, IntScalar, State
 from .._results import RESULTS
 from .._system import flatten
-from ._events import Occurrences, reset_state
+from ._events import Occurrences, offsets, reset_state
 from ._segment import Options, run_segment, Segment
 from ._solver import Costs
 from ._term import ConstrainedTerm
 
 
 class Progress(eqx.Module):
-    """Where the motion is between two segments."""
+    """Where the motion is between two segments.
+
+    - `offsets`: for the conditions of events in the segment to come.
+    """
 
     t: FloatScalar
     y: State
@@ -29,6 +32,7 @@ class Progress(eqx.Module):
     accepted: IntScalar
     rejected: IntScalar
     costs: Costs
+    offsets: Float[Array, " events"]
 
 
 class PiecewiseDense(eqx.Module):
@@ -75,14 +79,18 @@ def run_segments(
     - `first`: the verdict on the initial values; unless it is good nothing moves.
     """
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), t0.dtype)
+    events = options.events
     start = Progress(
         t0, y, z, first, jnp.asarray(first == RESULTS.successful),
         zero, zero, Costs(zero, zero, none, none, none),
+        offsets(events, t0, y, z, args, jnp.zeros(len(events), t0.dtype)),
     )  # fmt: skip
 
     def body(before: Progress, _: Any):
         stop = jnp.where(before.going_on, t1, before.t)
-        segment = run_segment(term, before.t, stop, before.y, before.z, args, ts, h0, options)
+        segment = run_segment(
+            term, before.t, stop, before.y, before.z, args, ts, h0, before.offsets, options
+        )
         after = _after(term, before, segment, args, options)
         return after, (before.t, segment, after.y, after.z)
 
@@ -131,6 +139,7 @@ def _after(
     return Progress(
         segment.t, y, z, result, again & (result == RESULTS.successful),
         before.accepted + segment.accepted, before.rejected + segment.rejected, costs,
+        offsets(options.events, segment.t, y, z, args, segment.changes),
     )  # fmt: skip
 
 
