@@ -10,7 +10,7 @@ import jax
 from ._figures import report
 
 
-TOPICS = ("core", "dalembert")
+TOPICS = ("core", "dalembert", "adaptive")
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ from ._fekete import fekete as fekete
 from ._heavy_top import heavy_top as heavy_top
 from ._isokinetic import isokinetic as isokinetic
 from ._kapitza import kapitza as kapitza
+from ._linkages import four_bar as four_bar, spatial_four_bar as spatial_four_bar
 from ._magnetic_particle import magnetic_particle as magnetic_particle
 from ._mixed import mixed as mixed
 from ._nonholonomic_particle import nonholonomic_particle as nonholonomic_particle
@@ -48,6 +49,8 @@ PROBLEMS = {
     "isokinetic": isokinetic,
     "mixed": mixed,
     "spherical_kepler": spherical_kepler,
+    "four_bar": four_bar,
+    "spatial_four_bar": spatial_four_bar,
     "contact_oscillator": contact_oscillator,
     "magnetic_particle": magnetic_particle,
 }

@@ -9,7 +9,8 @@ from jaxtyping import Array, Float
 
 from .._consistent import flat_multipliers
 from .._custom_types import Args, FloatScalar, RealScalarLike
-from .._kkt import kkt_blocks, select_linear_solver
+from .._implicit import stop_gradient
+from .._kkt import kkt_blocks, KKTBlocks, select_linear_solver
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 
 
@@ -32,14 +33,26 @@ def flat_underlying(
         rows.append(-jax.jvp(system.holonomic_rate, at, along)[1])
     if system.k is not None:
         rows.append(-jax.jvp(system.nonholonomic, at, along)[1])
-    blocks = kkt_blocks(system, t, y, z, none_lam, none_psi)
-    solver = select_linear_solver(system)
-    factors = solver.factor(blocks)
-    rows2 = jnp.concatenate(rows)[None, :]
-    x = solver.solve(factors, rows2, rows2[:0, : system.nz + system.nlam])[0][0]
-    x = jnp.where(solver.regular(factors), x, jnp.nan)
+    x = _solve(system, kkt_blocks(system, t, y, z, none_lam, none_psi), jnp.concatenate(rows))
     lam, psi = x[system.nz : system.nz + system.nlam], x[system.nz + system.nlam :]
     return x[: system.nz], lam, psi
+
+
+def _solve(system: FlatSystem, blocks: KKTBlocks, rhs: Float[Array, " n2"]) -> Float[Array, " n2"]:
+    """`K2 x = rhs`, NaN if K2 is singular; differentiated implicitly."""
+    K2 = blocks.K2
+    solver = select_linear_solver(system)
+    factors = solver.factor(stop_gradient(blocks))
+    none = jnp.zeros((0, system.nz + system.nlam), rhs.dtype)
+
+    def solve(_, b):
+        return solver.solve(factors, b[None, :], none)[0][0]
+
+    def solve_transposed(_, b):
+        return solver.solve_transposed(factors, b[None, :], none)[0][0]
+
+    x = jax.lax.custom_linear_solve(lambda x: K2 @ x, rhs, solve, solve_transposed)
+    return jnp.where(solver.regular(factors), x, jnp.nan)
 
 
 def underlying_ode(

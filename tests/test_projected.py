@@ -1,0 +1,109 @@
+"""Explicit solvers on the underlying ODE, projected."""
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxspark
+from helpers import knife_edge, KNIFE_EDGE_ARGS, knife_edge_start, largest_difference, mixed
+
+
+def run(solver, tolerance=1e-9, t0=0.0, t1=2.0, start=None, **options):
+    problem = mixed()
+    return diffrax.diffeqsolve(
+        jaxspark.UnderlyingTerm(problem.system), solver, t0, t1, None,
+        (problem.y0, problem.z0) if start is None else start, problem.args,
+        stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance), **options,
+    )  # fmt: skip
+
+
+def residual(state, t=2.0):
+    problem = mixed()
+    found = jaxspark.constraint_residuals(problem.system, t, *state, problem.args)
+    return max(float(jnp.max(jnp.abs(x))) for x in jax.tree.leaves(found))
+
+
+@pytest.fixture(scope="module")
+def exact():
+    problem = mixed()
+    solution = jaxspark.rollout(
+        problem.system, jaxspark.Gauss(5), problem.y0, problem.z0, problem.args, t1=2.0,
+        num_steps=400, save_every=None,
+    )  # fmt: skip
+    return solution.y1, solution.z1
+
+
+@pytest.mark.parametrize("solver", [diffrax.Tsit5(), diffrax.Dopri8()])
+def test_on_the_constraints_and_accurate(solver, exact):
+    end = jax.tree.map(lambda x: x[-1], run(jaxspark.Projected(solver)).ys)
+    assert residual(end) <= 1e-13
+    assert max(float(np.max(np.abs(a - b))) for a, b in zip(end, exact)) <= 1e-7
+    drifted = jax.tree.map(lambda x: x[-1], run(solver).ys)
+    assert residual(drifted) >= 1e-12
+
+
+def test_backward_in_time(exact):
+    problem = mixed()
+    start = tuple(map(jnp.asarray, exact))
+    solution = run(jaxspark.Projected(diffrax.Dopri8()), t0=2.0, t1=0.0, start=start)
+    end = jax.tree.map(lambda x: x[-1], solution.ys)
+    assert np.max(np.abs(end[0] - problem.y0)) <= 1e-6 and residual(end, 0.0) <= 1e-13
+
+
+def test_vector_field_is_that_of_the_multipliers():
+    problem = mixed()
+    state = (jnp.asarray(problem.y0), jnp.asarray(problem.z0))
+    ydot, zdot = jaxspark.underlying_ode(problem.system)(0.0, state, problem.args)
+    expected = jaxspark.multipliers(problem.system, 0.0, *state, problem.args)
+    assert largest_difference(zdot, expected.zdot) <= 1e-12
+    assert largest_difference(ydot, state[1]) <= 1e-15
+
+
+def test_vector_field_with_friction_that_depends_on_multipliers():
+    def drag(t, q, v, psi, args):
+        del t, args
+        return -0.2 * jaxspark.regularised_norm(psi, 1e-2) * v
+
+    plain = knife_edge()
+    system = jaxspark.LagrangianSystem(
+        plain.lagrangian, nonholonomic=plain.nonholonomic, nonideal=drag
+    )
+    q, v = knife_edge_start()
+    state = (jnp.asarray(q), jnp.asarray(v))
+    _, zdot = jaxspark.underlying_ode(system)(0.0, state, KNIFE_EDGE_ARGS)
+    expected = jaxspark.multipliers(system, 0.0, q, v, KNIFE_EDGE_ARGS)
+    assert largest_difference(zdot, expected.zdot) <= 1e-12
+    _, frictionless = jaxspark.underlying_ode(plain)(0.0, state, KNIFE_EDGE_ARGS)
+    assert float(np.max(np.abs(zdot - frictionless))) >= 1e-2
+
+
+def test_derivative_is_that_of_equal_steps():
+    problem = mixed()
+
+    def end(scale, adaptive):
+        start = jaxspark.project(
+            problem.system, 0.0, jnp.asarray(problem.y0), scale * problem.z0, problem.args
+        )
+        if adaptive:
+            solution = run(
+                jaxspark.Projected(diffrax.Tsit5()), 1e-8, start=(start.y, start.z), t1=0.5
+            )
+            return jnp.sum(solution.ys[0][-1] ** 3)
+        solution = jaxspark.rollout(
+            problem.system, jaxspark.Gauss(3), start.y, start.z, problem.args, t1=0.5,
+            num_steps=50, save_every=None, throw=False,
+        )  # fmt: skip
+        return jnp.sum(solution.y1**3)
+
+    found = jax.jit(jax.grad(lambda x: end(x, True)))(1.0)
+    assert abs(found - jax.jit(jax.grad(lambda x: end(x, False)))(1.0)) <= 1e-5
+
+
+def test_needs_its_term():
+    with pytest.raises(TypeError, match="UnderlyingTerm"):
+        diffrax.diffeqsolve(
+            diffrax.ODETerm(lambda t, y, args: y), jaxspark.Projected(diffrax.Tsit5()),
+            0.0, 1.0, 0.1, (jnp.zeros(2), jnp.zeros(2)),
+        )  # fmt: skip
