@@ -156,32 +156,16 @@ def end_height(theta):
 
 
 def test_derivatives_through_events():
-    theta = jnp.array([9.81, 0.2, 0.8])
-    reverse = jax.jit(jax.grad(end_height))(theta)
-    forward = jax.jit(jax.jacfwd(end_height))(theta)
-    assert np.max(np.abs(reverse - forward)) <= 1e-12
-
     def exact(theta):
         g, floor, e = theta
         first, speed = jnp.sqrt(2 * (1.2 - floor) / g), jnp.sqrt(2 * g * (1.2 - floor))
         since = 2.0 - first - 2 * e * speed / g - 2 * e**2 * speed / g
         return floor + e**3 * speed * since - g / 2 * since**2
 
+    theta = jnp.array([9.81, 0.2, 0.8])
     assert abs(float(end_height(theta) - exact(theta))) <= 1e-12
+    reverse = jax.jit(jax.grad(end_height))(theta)
     assert np.max(np.abs(reverse - jax.grad(exact)(theta))) <= 1e-10
-
-
-def test_second_derivatives_through_events():
-    found = jax.jit(jax.jacfwd(jax.jacfwd(lambda e: end_height(jnp.array([9.81, 0.2, 1.0]) * e))))
-
-    def gradient(e):
-        return jax.jacfwd(lambda e: end_height(jnp.array([9.81, 0.2, 1.0]) * e))(e)
-
-    at = jnp.array([1.0, 1.0, 0.8])
-    compiled = jax.jit(gradient)
-    step = 1e-4
-    columns = [(compiled(at + step * u) - compiled(at - step * u)) / (2 * step) for u in np.eye(3)]
-    assert np.max(np.abs(found(at) - np.stack(columns, -1))) <= 1e-5
 
 
 def test_misuse():

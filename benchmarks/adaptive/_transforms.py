@@ -71,6 +71,7 @@ def transforms(tiny: bool) -> Iterator[Figure]:
     for name, mode in orders.items():
         error = float(jnp.max(jnp.abs(jax.jit(mode(value))(theta) - second)))
         yield at_most(f"second derivative, {name}: against 400 equal steps", error, 1e-5)
+    yield from _through_events()
     yield from _memory(theta)
 
 
@@ -94,6 +95,43 @@ def _batch(lanes: int) -> Iterator[Figure]:
         float(jnp.max(jnp.abs(gradients[i] - alone(thetas[i], tolerances[i])))) for i in some
     )
     yield at_most(f"{what}: gradients against a loop", worst, 1e-9)
+
+
+def _through_events() -> Iterator[Figure]:
+    """A ball that bounces three times, against the formula."""
+
+    def lagrangian(t, q, v, args):
+        del t
+        return 0.5 * jnp.sum(v**2) - args[0] * q[1]
+
+    system = jaxspark.LagrangianSystem(lagrangian, holonomic=lambda t, q, args: q[0])
+    bounce = jaxspark.impact(system, lambda t, q, args: q[1], lambda args: args[1])
+    floor = jaxspark.Event(lambda t, q, v, args: q[1], direction=False, reset=bounce)
+
+    def height(theta):
+        solution = jaxspark.solve(
+            system, jaxspark.Gauss(2), jnp.array([0.0, 1.0]), jnp.zeros(2), theta, t1=2.0,
+            events=floor, max_events=3, max_steps=64, throw=False,
+        )  # fmt: skip
+        return solution.y1[1]
+
+    def exact(theta):
+        gravity, e = theta
+        speed, fall = jnp.sqrt(2 * gravity), jnp.sqrt(2 / gravity)
+        since = 2.0 - fall - 2 * (e + e**2) * speed / gravity
+        return e**3 * speed * since - gravity / 2 * since**2
+
+    theta = jnp.array([9.81, 0.8])
+    modes: dict[str, tuple[Callable, Callable]] = {
+        "gradient, reverse": (jax.jacrev, jax.jacrev),
+        "gradient, forward": (jax.jacfwd, jax.jacrev),
+        "second derivative, forward over forward": (
+            lambda f: jax.jacfwd(jax.jacfwd(f)), jax.hessian,
+        ),
+    }  # fmt: skip
+    for name, (mode, known) in modes.items():
+        error = jnp.max(jnp.abs(jax.jit(mode(height))(theta) - known(exact)(theta)))
+        yield at_most(f"{name}, through three impacts: against the formula", float(error), 1e-8)
 
 
 def _memory(theta) -> Iterator[Figure]:

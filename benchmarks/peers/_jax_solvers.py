@@ -17,7 +17,7 @@ from ._run import Run
 from ._system import constrained_system
 
 
-MAX_STEPS = 1_000_000
+MAX_STEPS = 50_000  # of explicit methods, which may drift to where no step is small enough
 
 Integrate = Callable[[jax.Array], tuple[jax.Array, jax.Array, jax.Array]]
 

@@ -18,7 +18,8 @@ class Event(eqx.Module):
 
     It is located inside the step by shorter steps, to rounding error, and so satisfies the
     constraints as any state does. A step in which the function changes sign twice passes it
-    unnoticed: `max_step` of [`jaxspark.solve`][] prevents this.
+    unnoticed: `max_step` of [`jaxspark.solve`][] prevents this. One that is zero at the very
+    start, and leaves it in the direction that counts, is an event there.
 
     **Arguments:**
 

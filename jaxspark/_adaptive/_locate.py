@@ -69,7 +69,7 @@ def locate(
     fraction = jnp.stack(fractions)[earliest]
     occurred = jnp.isfinite(fraction) & (jnp.arange(len(events)) == earliest)
     any_of = jnp.any(occurred)
-    fraction = jnp.where(any_of, fraction, 1)
+    fraction = jnp.clip(jnp.where(any_of, fraction, 1), 0, 1)
     there = step.evaluate(fraction)
     state = jax.tree.map(lambda a, b: jnp.where(any_of, a, b), there, end)
     changes = jax.lax.stop_gradient(jnp.where(occurred, jnp.stack(changes), 0))

@@ -109,7 +109,10 @@ def solve(
     times = [jnp.asarray(t, dtype) for t in (t0, t1)]
     _check(times, ts, steps, max_steps, max_events)
     if controller is None:
-        controller = PIController(*_tolerances(rtol, atol, dtype), dtmax=max_step)
+        # As arrays: other values need no compilation.
+        rtol, atol = (jnp.asarray(x, dtype) for x in _tolerances(rtol, atol, dtype))
+        max_step = None if max_step is None else jnp.asarray(max_step, dtype)
+        controller = PIController(rtol, atol, dtmax=max_step)
     elif not (rtol is None and atol is None and max_step is None):
         raise ValueError("Give either a controller or rtol, atol and max_step.")
     options = Options(
