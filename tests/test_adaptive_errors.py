@@ -31,6 +31,10 @@ REFUSED = {
     "max_steps must be a positive": dict(max_steps=0),
     "max_events must be a positive": dict(max_events=0),
     "either a controller": dict(rtol=1e-3, controller=jaxspark.PIController(1e-3, 1e-3)),
+    "first_step must be a positive": dict(first_step=-0.1),
+    "max_step must be a positive": dict(max_step=0.0),
+    "no times in it": dict(ts=np.zeros(0)),
+    "room for all steps": dict(steps=True, max_steps=None),
     "consistency_tol": dict(consistency_tol=-1.0),
 }
 
@@ -48,6 +52,8 @@ def test_refused_types():
         solve(method=diffrax.Tsit5())
     with pytest.raises(TypeError):
         solve(y0=np.array([1, 0]))
+    with pytest.raises(TypeError, match="controller"):
+        solve(controller=1e-6)
     with pytest.raises(TypeError, match="ConstrainedTerm"):
         diffrax.diffeqsolve(
             diffrax.ODETerm(lambda t, y, args: y), jaxspark.DiffraxSolver(Gauss(2)),
@@ -135,6 +141,16 @@ def test_step_sizes_stay_below_the_largest():
     solution = solve(max_step=0.01, steps=True, max_steps=256, first_step=0.003)
     sizes = np.diff(solution.ts[: int(solution.stats.num_steps) + 1])
     assert np.max(sizes) <= 0.01 + 1e-12 and abs(sizes[0] - 0.003) <= 1e-12
+
+
+@pytest.mark.parametrize("max_steps", [4096, None])
+def test_dependent_constraints_are_the_reason(max_steps):
+    system = jaxspark.LagrangianSystem(
+        lambda t, q, v, args: 0.5 * jnp.sum(v**2) - q[1],
+        holonomic=lambda t, q, args: jnp.stack([q[0], 2 * q[0]]),
+    )
+    with pytest.raises(jaxspark.SolveError, match="redundant|rank"):
+        jaxspark.solve(system, Gauss(2), np.zeros(2), np.zeros(2), t1=1.0, max_steps=max_steps)
 
 
 def test_no_degrees_of_freedom():

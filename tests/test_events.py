@@ -97,6 +97,64 @@ def test_impacts_that_accumulate():
     assert np.max(np.abs(solution.events.ts - times)) <= 1e-12
 
 
+def balls():
+    """Two balls on parallel guides."""
+    return jaxspark.LagrangianSystem(
+        lambda t, q, v, args: 0.5 * jnp.sum(v**2) - GRAVITY * jnp.sum(q[1:]),
+        holonomic=lambda t, q, args: q[0],
+    )
+
+
+def hits(i, restitution):
+    reset = jaxspark.impact(balls(), lambda t, q, args: q[i], restitution)
+    return Event(lambda t, q, v, args: q[i], direction=False, reset=reset)
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.3])
+def test_nothing_falls_through_the_floor(restitution):
+    @jax.jit
+    @jax.vmap
+    def run(height):
+        return jaxspark.solve(
+            balls(), Gauss(2), jnp.stack([0.0, height, 20.0]), jnp.zeros(3), t1=1.0,
+            events=hits(1, restitution), max_events=10, throw=False,
+        )  # fmt: skip
+
+    solution = run(jnp.linspace(0.1, 1.0, 40))
+    assert np.min(np.asarray(solution.y1)[:, 1]) >= -1e-12
+    assert np.all(solution.result == jaxspark.RESULTS.max_events_reached)
+
+
+def test_two_at_the_same_time():
+    height = 0.5385
+    start = jnp.array([0.0, height, height])
+    solution = jaxspark.solve(
+        balls(), Gauss(2), start, jnp.zeros(3), t1=0.6, ts=np.linspace(0.0, 0.6, 7),
+        events=[hits(1, 0.9), hits(2, 0.9)],
+    )  # fmt: skip
+    assert int(solution.events.count) == 2
+    assert np.ptp(solution.events.ts[:2]) <= 1e-15
+    ys = np.asarray(solution.ys)
+    assert np.min(ys[:, 1:]) >= -1e-12 and np.max(np.abs(ys[:, 1] - ys[:, 2])) <= 1e-12
+    rows = jaxspark.solve(
+        balls(), Gauss(2), start, jnp.zeros(3), t1=0.6, steps=True, max_steps=30,
+        events=[hits(1, 0.9), hits(2, 0.9)],
+    )  # fmt: skip
+    taken = np.asarray(rows.ts)[: int(rows.stats.num_steps)]
+    assert np.sum(taken > float(solution.events.ts[0])) >= 2
+
+
+def test_rows_after_the_end_repeat_it():
+    end = Event(lambda t, q, v, args: q[2] - 0.3, direction=False)
+    solution = jaxspark.solve(
+        balls(), Gauss(2), jnp.array([0.0, 1.0, 1.0]), jnp.zeros(3), t1=1.0,
+        ts=np.linspace(0.0, 1.0, 6), events=[hits(1, 0.9), end],
+    )  # fmt: skip
+    assert float(solution.t1) < 0.4
+    assert np.all(solution.ts[2:] == solution.t1) and np.all(solution.ts[:2] <= 0.2)
+    assert np.all(np.asarray(solution.ys)[2:] == np.asarray(solution.y1))
+
+
 def test_impact_on_a_constrained_mechanism():
     system, args = pendulum(), PENDULUM_ARGS
     y0, z0 = pendulum_start(angle=-1.2, rate=0.0)
@@ -173,6 +231,13 @@ def test_misuse():
         Event(lambda t, q, v, args: q[1], reset=lambda t, q, v, args: (q, v))
     with pytest.raises((ValueError, TypeError), match="direction"):
         Event(lambda t, q, v, args: q[1], direction="down")
+    short = Event(
+        lambda t, q, v, args: q[1], direction=False, reset=lambda t, q, v, args: (q, v[1])
+    )
+    with pytest.raises(ValueError, match="reset"):
+        jaxspark.solve(
+            ball(), Gauss(2), jnp.array([0.0, 1.2]), jnp.zeros(2), ARGS, t1=1.0, events=short
+        )
     with pytest.raises(TypeError, match="condition"):
         Event(3.0)
     options = {"t1": 1.0, "events": 3}

@@ -32,25 +32,12 @@ def test_forward_is_reverse_is_differences(loss, theta):
     assert against_differences < 1e-8
 
 
-@pytest.mark.parametrize("checkpoint", ["stages", 3])
+@pytest.mark.parametrize("checkpoint", ["stages"])
 def test_hessians_inside_the_scan(checkpoint):
     # Forward over forward never meets the checkpoint: once is enough.
     modes = ["fwd(rev)", "rev(rev)"] + ["fwd(fwd)"] * (checkpoint == "stages")
     for mode, difference in hessians(checkpoint, modes).items():
         assert difference < 1e-7, mode
-
-
-def test_third_derivatives_inside_the_scan():
-    direction = jnp.asarray(np.linspace(0.3, 1.0, CHAIN_THETA.size))
-
-    def along(s):
-        return chain_loss(CHAIN_THETA + s * direction, num_steps=3)
-
-    # Reverse mode first: what is inside the scan is taken apart before the other two.
-    second = jax.jit(jax.jacfwd(jax.grad(along)))
-    third = jax.jit(jax.jacfwd(jax.jacfwd(jax.grad(along))))(0.0)
-    numeric = differences(lambda x: second(x[0]), np.zeros(1))[0]
-    assert relative(third, numeric) < 1e-7
 
 
 def test_gradients_of_a_batch():

@@ -8,7 +8,7 @@ import pytest
 import jaxspark
 from benchmarks.core._gradients import batch_against_loop, first_order, mixed_theta
 from benchmarks.dalembert._families import lobatto
-from benchmarks.dalembert._gradients import family_hessians, family_loss
+from benchmarks.dalembert._gradients import family_loss
 from helpers import largest_difference, mixed
 from jaxspark import DenseInverse, DenseLU, ElementwiseInverse, Lobatto
 
@@ -18,11 +18,6 @@ def test_forward_is_reverse_is_differences():
     reverse_against_forward, against_differences = first_order(loss, mixed_theta())
     assert reverse_against_forward < 1e-10
     assert against_differences < 1e-8
-
-
-def test_hessians_inside_the_scan():
-    for mode, difference in family_hessians("A-B-C*", ["rev(rev)"], stages=2).items():
-        assert difference < 1e-7, mode
 
 
 def test_gradients_of_a_batch():

@@ -24,10 +24,11 @@ def rms_norm(x: PyTree[Array]) -> FloatScalar:
 
 
 class _Memory(eqx.Module):
-    """The error of the last accepted step, and the longest step that Newton admits."""
+    """The error of the last accepted step, the longest that Newton admits, the whole interval."""
 
     error: FloatScalar
     longest: FloatScalar
+    span: FloatScalar
 
 
 class PIController(AbstractAdaptiveStepSizeController):
@@ -84,7 +85,8 @@ class PIController(AbstractAdaptiveStepSizeController):
         first = PIDController(rtol=self.rtol, atol=self.atol, norm=self.norm, dtmax=self.dtmax)
         end, _ = first.init(terms, t0, t1, y0, dt0, args, func, error_order)
         dtype = jnp.result_type(*jax.tree.leaves(y0))
-        return end, _Memory(jnp.ones((), dtype), jnp.asarray(jnp.inf, dtype))
+        span = jnp.asarray(t1 - t0, dtype)
+        return end, _Memory(jnp.ones((), dtype), jnp.asarray(jnp.inf, dtype), span)
 
     def adapt_step_size(
         self,
@@ -118,8 +120,9 @@ class PIController(AbstractAdaptiveStepSizeController):
         if self.dtmax is not None:
             dt = jnp.minimum(dt, self.dtmax)
         start = jnp.where(keep, t1, t0)
-        memory = _Memory(jnp.where(keep, known, memory.error), longest)
-        return keep, start, start + dt, False, memory, self._verdict(start, dt)
+        verdict = self._verdict(jnp.maximum(jnp.abs(start), memory.span), dt)
+        memory = _Memory(jnp.where(keep, known, memory.error), longest, memory.span)
+        return keep, start, start + dt, False, memory, verdict
 
     def _scaled(self, y0: Any, y1: Any, y_error: Any) -> FloatScalar:
         """The error in units of the tolerance; infinite if there is none."""
@@ -131,8 +134,8 @@ class PIController(AbstractAdaptiveStepSizeController):
         norm = jnp.asarray(self.norm(jax.tree.map(scale, y0, y1, y_error)))
         return jnp.where(jnp.isfinite(norm), norm, jnp.inf)
 
-    def _verdict(self, t: Any, dt: FloatScalar) -> RESULTS:
-        smallest = 16 * jnp.finfo(dt.dtype).eps * jnp.abs(t)
+    def _verdict(self, times: Any, dt: FloatScalar) -> RESULTS:
+        smallest = 16 * jnp.finfo(dt.dtype).eps * times
         if self.dtmin is not None:
             smallest = jnp.maximum(smallest, self.dtmin)
-        return RESULTS.where(dt < smallest, RESULTS.dt_min_reached, RESULTS.successful)
+        return RESULTS.where(dt <= smallest, RESULTS.dt_min_reached, RESULTS.successful)

@@ -7,10 +7,11 @@ import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from .._custom_types import Args, FloatScalar, Function, RealScalarLike, State
-from .._system import require_callable
+from .._system import check_like, require_callable
 
 
 class Event(eqx.Module):
@@ -34,13 +35,13 @@ class Event(eqx.Module):
     """
 
     condition: Function
-    direction: bool | None = eqx.field(default=None, static=True)
+    direction: bool | np.bool_ | None = eqx.field(default=None, static=True)
     reset: Function | None = None
 
     def __check_init__(self):
         require_callable("condition", self.condition, optional=False)
         require_callable("reset", self.reset)
-        if self.direction not in (None, True, False):
+        if not (self.direction is None or isinstance(self.direction, (bool, np.bool_))):
             raise ValueError(f"direction must be True, False or None; got {self.direction!r}.")
         if self.reset is not None and self.direction is None:
             raise ValueError(
@@ -89,6 +90,10 @@ def value(event: Event, t: RealScalarLike, state: Any, args: Args) -> FloatScala
     return out
 
 
+def _plain(event: Event) -> bool | None:
+    return None if event.direction is None else bool(event.direction)
+
+
 def offsets(
     events: tuple[Event, ...],
     t: FloatScalar,
@@ -111,12 +116,14 @@ def offsets(
         return changes
     found = []
     for event, change in zip(events, changes, strict=True):
-        side = 1 if event.direction is False else -1
+        side = 1 if _plain(event) is False else -1
         start = jax.lax.stop_gradient(value(event, t, (y, z), args))
         wrong = (side * start <= 0) & (jnp.abs(start) <= 1e-6 * change)
         wrong = wrong & (event.direction is not None)
-        tiny = side * jnp.finfo(start.dtype).tiny
-        found.append(jnp.where(wrong, tiny - start, 0))
+        limits = jnp.finfo(start.dtype)
+        # Enough for the sum with the condition to lie on the right side after rounding.
+        tiny = jnp.maximum(4 * limits.eps * jnp.abs(start), limits.tiny)
+        found.append(jnp.where(wrong, side * tiny - start, 0))
     return jnp.stack(found)
 
 
@@ -137,7 +144,7 @@ def diffrax_event(
         return lambda t, y, args, **_: value(event, t * forward, y, args) + offset
 
     conditions = [condition(*pair) for pair in zip(events, offsets, strict=True)]
-    return diffrax.Event(conditions, direction=[event.direction for event in events])
+    return diffrax.Event(conditions, direction=[_plain(event) for event in events])
 
 
 def reset_state(
@@ -153,5 +160,6 @@ def reset_state(
     for event, occurred in zip(events, mask, strict=True):
         if event.reset is not None:
             new = event.reset(t, y, z, args)
+            check_like("reset(t, y, z, args)", tuple(new), (y, z), "the state (y, z)")
             after = jax.tree.map(lambda a, b, on=occurred: jnp.where(on, a, b), tuple(new), after)
     return after

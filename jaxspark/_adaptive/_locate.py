@@ -22,7 +22,8 @@ class Located(eqx.Module):
     - `occurred`: which it was, if there was any.
     - `t`, `y`, `z`: the time and the state of it, or those of the end of the step.
     - `found`: whether it was found to rounding error.
-    - `changes`: how much the condition of it changed in the step.
+    - `changes`: how much the conditions changed in the step, of all events that it reached: others
+        may occur at the same time.
     """
 
     occurred: Bool[Array, " events"]
@@ -64,7 +65,7 @@ def locate(
         fraction, good = _root(condition, first, last, triggered)
         fractions.append(jnp.where(triggered, fraction, jnp.inf))
         found.append(good | ~triggered)
-        changes.append(jnp.abs(last - first))
+        changes.append(jnp.where(triggered, jnp.abs(last - first), 0))
     earliest = jnp.argmin(jnp.stack(fractions))
     fraction = jnp.stack(fractions)[earliest]
     occurred = jnp.isfinite(fraction) & (jnp.arange(len(events)) == earliest)
@@ -72,7 +73,7 @@ def locate(
     fraction = jnp.clip(jnp.where(any_of, fraction, 1), 0, 1)
     there = step.evaluate(fraction)
     state = jax.tree.map(lambda a, b: jnp.where(any_of, a, b), there, end)
-    changes = jax.lax.stop_gradient(jnp.where(occurred, jnp.stack(changes), 0))
+    changes = jax.lax.stop_gradient(jnp.stack(changes))
     t = step.start + fraction * step.h
     return Located(occurred, t, state[0], state[1], jnp.all(jnp.stack(found)), changes)
 

@@ -42,7 +42,7 @@ class Segment(eqx.Module):
     - `t`, `y`, `z`: where it ended.
     - `ts`, `rows`: the saved times, infinite where there is none, and states `(y, z)`.
     - `occurred`: for each event, whether it ended the segment.
-    - `changes`: how much the condition of that event changed in the last step.
+    - `changes`: how much conditions changed in the last step, where they changed sign.
     - `result`, `accepted`, `rejected`, `costs`: how it went.
     - `interpolation`: of diffrax, or `None`.
     """

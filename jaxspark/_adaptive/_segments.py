@@ -92,15 +92,15 @@ def run_segments(
             term, before.t, stop, before.y, before.z, args, ts, h0, before.offsets, options
         )
         after = _after(term, before, segment, args, options)
-        return after, (before.t, segment, after.y, after.z)
+        return after, (before.t, before.going_on, segment, after.y, after.z)
 
     again = any(event.reset is not None for event in options.events)
     end, parts = jax.lax.scan(body, start, None, options.max_events + 1 if again else 1)
     too_many = end.going_on & (end.result == RESULTS.successful)
     result = RESULTS.where(too_many, RESULTS.max_events_reached, end.result)
     end = eqx.tree_at(lambda x: x.result, end, result)
-    starts, segments, ys_after, zs_after = parts
-    times, rows = _joined(starts, segments, ts, jnp.where(t1 >= t0, 1, -1), options)
+    starts, ran, segments, ys_after, zs_after = parts
+    times, rows = _joined(starts, ran, segments, ts, jnp.where(t1 >= t0, 1, -1), options)
     return Motion(
         end, times, rows,
         _occurrences(segments, ys_after, zs_after, options),
@@ -143,12 +143,13 @@ def _after(
     )  # fmt: skip
 
 
-def _joined(starts, segments: Segment, ts, forward, options: Options):
+def _joined(starts, ran, segments: Segment, ts, forward, options: Options):
     """The rows of all segments in the order of time, and infinite times after them."""
     times, rows = segments.ts, segments.rows
     if options.save == "ends":
         return times[0], jax.tree.map(lambda x: x[0], rows)
-    filled = jnp.isfinite(times)
+    # Segments after the end of the motion repeat its end.
+    filled = jnp.isfinite(times) & ran[:, None]
     if options.save == "ts":
         # Row i belongs to ts[i], in the last segment that began before that time.
         mine = filled & (ts[None, :] * forward >= starts[:, None] * forward)
@@ -157,11 +158,8 @@ def _joined(starts, segments: Segment, ts, forward, options: Options):
         found = jnp.any(mine, 0)
         out = jnp.where(found, ts, jnp.inf)
         return out, jax.tree.map(lambda x: x[last, column], rows)
-    # Segments after the end of the motion repeat its end.
-    moving = jnp.concatenate([jnp.ones_like(filled[:, :1]), filled[:, 1:]], 1)
-    began = jnp.concatenate([jnp.asarray([True]), starts[1:] != starts[:-1]])
-    order = jnp.argsort(~(moving & filled & began[:, None]).reshape(-1), stable=True)
-    kept = jnp.sum(moving & filled & began[:, None])
+    order = jnp.argsort(~filled.reshape(-1), stable=True)
+    kept = jnp.sum(filled)
     flat_times = times.reshape(-1)[order]
     flat_times = jnp.where(jnp.arange(order.size) < kept, flat_times, jnp.inf)
     return flat_times, jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[order], rows)
@@ -177,6 +175,7 @@ def _occurrences(segments: Segment, ys_after, zs_after, options: Options) -> Occ
         return jnp.where(any_of.reshape(-1, *[1] * (x.ndim - 1)), x, jnp.nan)
 
     return Occurrences(
-        jnp.sum(any_of), blank(segments.t), jnp.where(any_of, jnp.argmax(occurred, 1), -1),
+        jnp.sum(any_of, dtype=jnp.int32), blank(segments.t),
+        jnp.where(any_of, jnp.argmax(occurred, 1), -1),
         *jax.tree.map(blank, (segments.y, segments.z, ys_after, zs_after)),
     )  # fmt: skip

@@ -18,18 +18,18 @@ from .._consistent import (
     flat_residuals,
     Multipliers,
 )
-from .._custom_types import Args, RealScalarLike, State
+from .._custom_types import Args, BoolScalar, RealScalarLike, State
 from .._implicit import stop_gradient
-from .._kkt import AbstractLinearSolver
+from .._kkt import AbstractLinearSolver, kkt_blocks, select_linear_solver
 from .._results import RESULTS
 from .._rollout import consistency_tolerance, initial_result, raise_on_failure, Solution, Statistics
 from .._step import NewtonOptions
-from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
+from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 from .._tableau import AbstractSparkMethod
 from ._controller import PIController
 from ._events import as_events
 from ._segment import Options
-from ._segments import Motion, run_segments
+from ._segments import Motion, Progress, run_segments
 from ._solver import DiffraxSolver
 from ._term import ConstrainedTerm
 
@@ -57,7 +57,7 @@ def solve(
     controller: diffrax.AbstractStepSizeController | None = None,
     adjoint: diffrax.AbstractAdjoint = diffrax.DirectAdjoint(),
     progress_meter: diffrax.AbstractProgressMeter = diffrax.NoProgressMeter(),
-    newton: NewtonOptions = NewtonOptions(),
+    newton: NewtonOptions = NewtonOptions(max_iterations=50),
     linear_solver: AbstractLinearSolver | None = None,
     predict: bool = True,
     consistency_tol: float | Literal["auto"] | None = "auto",
@@ -76,7 +76,8 @@ def solve(
     - `rtol`, `atol`: relative and absolute tolerance of positions and velocities. Default: 1e-6
         in double and 1e-3 in single precision, and `atol = rtol`. The error at a given time is
         proportional to them.
-    - `ts`: times to save, in order, between `t0` and `t1`. The states there are of full order.
+    - `ts`: times to save, in order, between `t0` and `t1`. The states there are of full order; at
+        the time of an event, that after it.
     - `steps`: whether to save after every step instead: `max_steps + 1` rows (for each event
         once more), of which those after the end repeat it. Default: the start and the end.
     - `dense`: whether to keep what `solution.evaluate(t)` needs.
@@ -92,7 +93,8 @@ def solve(
         reverse and of any order. `diffrax.RecursiveCheckpointAdjoint()` keeps less for reverse
         mode, takes longer, and admits no `jax.jvp`.
     - `progress_meter`: for instance `diffrax.TqdmProgressMeter()`.
-    - `newton`, `linear_solver`, `predict`: as for `rollout`.
+    - `newton`, `linear_solver`, `predict`: as for `rollout`. A step that needs more than 50
+        iterations is tried again with half its size, which costs less.
     - `consistency_tol`, `throw`: as for `rollout`.
 
     **Returns:** a [`jaxspark.Solution`][]. If it fails, or ends at an event, the rows after it
@@ -107,7 +109,9 @@ def solve(
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     times = [jnp.asarray(t, dtype) for t in (t0, t1)]
-    _check(times, ts, steps, max_steps, max_events)
+    ts = None if ts is None else jnp.asarray(ts, dtype)
+    _check(times, ts, steps, dense, max_steps, max_events)
+    _check_sizes(first_step, max_step, controller)
     if controller is None:
         # As arrays: other values need no compilation.
         rtol, atol = (jnp.asarray(x, dtype) for x in _tolerances(rtol, atol, dtype))
@@ -122,9 +126,9 @@ def solve(
         consistency_tolerance(consistency_tol, dtype),
     )  # fmt: skip
     args = as_args(args, dtype)
-    rows = None if ts is None else jnp.asarray(ts, dtype)
-    first_step = None if first_step is None else jnp.asarray(first_step, dtype)
-    solution = _solve(system, y0, z0, args, times[0], times[1], rows, first_step, options)
+    if first_step is not None:
+        first_step = jnp.asarray(first_step, dtype) * jnp.where(times[1] < times[0], -1, 1)
+    solution = _solve(system, y0, z0, args, times[0], times[1], ts, first_step, options)
     if not throw:
         return solution
     return raise_on_failure(
@@ -132,9 +136,24 @@ def solve(
     )
 
 
-def _check(times: list[Any], ts: Any, steps: bool, max_steps: Any, max_events: Any) -> None:
+def _check_sizes(first_step: Any, max_step: Any, controller: Any) -> None:
+    for name, value in (("first_step", first_step), ("max_step", max_step)):
+        if value is None or isinstance(value, jax.core.Tracer):
+            continue
+        if np.ndim(value) or not value > 0:
+            raise ValueError(f"{name} must be a positive number; got {value!r}.")
+    kind = diffrax.AbstractStepSizeController
+    if not (controller is None or isinstance(controller, kind)):
+        raise TypeError(f"controller must be a step size controller; got {controller!r}.")
+
+
+def _check(
+    times: list[Any], ts: Any, steps: bool, dense: bool, max_steps: Any, max_events: Any
+) -> None:
     if steps and ts is not None:
         raise ValueError("Give either ts or steps=True.")
+    if max_steps is None and (steps or dense):
+        raise ValueError("steps=True and dense=True need room for all steps: give max_steps.")
     for name, value in (("max_steps", max_steps), ("max_events", max_events)):
         if name == "max_steps" and value is None:
             continue
@@ -144,6 +163,8 @@ def _check(times: list[Any], ts: Any, steps: bool, max_steps: Any, max_events: A
         raise ValueError("t0 and t1 must be scalars; use jax.vmap for a batch of them.")
     if ts is not None and jnp.ndim(ts) != 1:
         raise ValueError(f"ts must be a vector of times; its shape is {jnp.shape(ts)}.")
+    if ts is not None and ts.size == 0:
+        raise ValueError("ts has no times in it; leave it out to save the start and the end.")
     if any(isinstance(x, jax.core.Tracer) for x in (*times, ts)):
         return
     if not all(np.isfinite(t) for t in times):
@@ -184,6 +205,9 @@ def _solve(system, y0, z0, args, t0, t1, ts, first_step, options: Options) -> So
     end = motion.end
     good = end.result == RESULTS.successful
     result = RESULTS.where(good & ~finite, RESULTS.newton_diverged, end.result)
+    # No step is small enough where the constraints are dependent: that is the reason to report.
+    stuck = result == RESULTS.step_size_too_small
+    result = RESULTS.where(stuck & ~_regular(flat, end), RESULTS.singular, result)
     reported = _multipliers(flat, times, ys, zs) if options.multipliers else None
     costs = end.costs
     stats = Statistics(
@@ -197,6 +221,15 @@ def _solve(system, y0, z0, args, t0, t1, ts, first_step, options: Options) -> So
         times, ys, zs, reported, end.t, end.y, end.z, result, stop_gradient(stats),
         initial, events=motion.events, interpolation=motion.interpolation,
     )  # fmt: skip
+
+
+def _regular(flat: FlatSystem, end: Progress) -> BoolScalar:
+    """Whether K2 is regular at the end of the motion, without regard to forces of friction."""
+    y, z = (jax.flatten_util.ravel_pytree(x)[0] for x in (end.y, end.z))
+    lam, psi = jnp.zeros(flat.nlam, y.dtype), jnp.zeros(flat.npsi, y.dtype)
+    solver = select_linear_solver(flat)
+    factors = solver.factor(stop_gradient(kkt_blocks(flat, end.t, y, z, lam, psi)))
+    return solver.regular(factors)
 
 
 def _rows(t0, y0, z0, motion: Motion, options: Options):

@@ -100,7 +100,7 @@ def rollout(
     _check(method, num_steps, save_every, newton)
     checkpoint = checked(checkpoint)
     t0, h = _times(t0, t1, h, num_steps, dtype)
-    _check_density(density, t1)
+    density = _checked_density(density, t1, dtype)
     args = as_args(args, dtype)
     tolerance = consistency_tolerance(consistency_tol, dtype)
     save_every = None if save_every is None else int(save_every)
@@ -128,11 +128,16 @@ def _check(method: Any, num_steps: Any, save_every: Any, newton: Any) -> None:
             raise ValueError(f"{name} must be a Python integer, at least {least}; got {value!r}.")
 
 
-def _check_density(density: Any, t1: Any) -> None:
-    if density is not None and not isinstance(density, StepDensity):
+def _checked_density(density: Any, t1: Any, dtype: Any) -> StepDensity | None:
+    if density is None:
+        return None
+    if not isinstance(density, StepDensity):
         raise TypeError(f"density must be jaxspark.StepDensity(...); got {density!r}.")
-    if density is not None and t1 is not None:
+    if t1 is not None:
         raise ValueError("With a density the final time follows from the motion: give h, not t1.")
+    if density.initial is None:
+        return density
+    return StepDensity(density.scale, jnp.asarray(density.initial, dtype))
 
 
 def _times(t0, t1, h, num_steps, dtype) -> tuple[FloatScalar, FloatScalar]:
