@@ -1,6 +1,5 @@
 """Derivatives of adaptive solutions."""
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -34,13 +33,6 @@ def test_forward_is_reverse_is_that_of_equal_steps(exact):
 def test_second_derivatives(exact):
     hessian = jax.jit(jax.jacrev(jax.jacrev(value)))(THETA)
     assert np.max(np.abs(hessian - exact[1])) <= 1e-5
-
-
-def test_forward_mode_adjoint(exact):
-    found = jax.jit(jax.jacfwd(lambda x: end(x, adjoint=diffrax.ForwardMode(), max_steps=128)[0]))(
-        THETA
-    )
-    assert np.max(np.abs(found - exact[0])) <= 1e-6
 
 
 def test_gradients_in_a_batch():

@@ -1,12 +1,11 @@
 """Lobatto methods under JAX's transformations: derivatives, batches, precision, platforms."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxspark
-from benchmarks.core._gradients import batch_against_loop, first_order, mixed_theta
+from benchmarks.core._gradients import first_order, mixed_theta
 from benchmarks.dalembert._families import lobatto
 from benchmarks.dalembert._gradients import family_loss
 from helpers import largest_difference, mixed
@@ -18,10 +17,6 @@ def test_forward_is_reverse_is_differences():
     reverse_against_forward, against_differences = first_order(loss, mixed_theta())
     assert reverse_against_forward < 1e-10
     assert against_differences < 1e-8
-
-
-def test_gradients_of_a_batch():
-    assert batch_against_loop(family_loss("A-B-C*", 2), mixed_theta()) < 1e-12
 
 
 def rollout(y, z, method, **options):
@@ -73,16 +68,3 @@ def test_single_precision():
     assert single.ys.dtype == np.float32 and bool(single.successful)
     assert np.max(np.abs(np.asarray(single.ys) - np.asarray(double.ys))) <= 2e-6
     assert float(single.stats.max_k) <= 1e-6 and float(single.stats.max_g) <= 1e-6
-
-
-def test_lowering_for_every_platform():
-    problem = mixed()
-
-    def loss(y):
-        return jnp.sum(rollout(y, problem.z0, Lobatto(2, psi="C*"), save_every=None).y1 ** 2)
-
-    for function in (loss, jax.grad(loss)):
-        platforms = ("cpu", "cuda", "tpu")
-        exported = jax.export.export(jax.jit(function), platforms=platforms)(problem.y0)
-        back = jax.export.deserialize(exported.serialize())
-        assert largest_difference(back.call(problem.y0), function(jnp.asarray(problem.y0))) <= 1e-13
