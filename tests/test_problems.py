@@ -22,6 +22,7 @@ POTENTIALS = {
 """Potential energies (J) of the systems that are not given by a Lagrangian."""
 
 WITHOUT_REFERENCE = ("contact_oscillator", "magnetic_particle", "mixed", "planar_chain")
+WITHOUT_REFERENCE += ("spherical_kepler", "four_bar", "spatial_four_bar")
 WITH_REFERENCE = [name for name in PROBLEMS if name not in WITHOUT_REFERENCE]
 CONSERVATIVE = [*POTENTIALS, "nonholonomic_particle", "pendulum", "planar_chain"]
 CONSERVATIVE += ["contact_oscillator", "magnetic_particle"]

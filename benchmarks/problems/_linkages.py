@@ -68,8 +68,11 @@ def spatial_lagrangian(t, q, v, args):
 def spatial_holonomic(t, q, args):
     """Two cranks that turn about skew axes, and the coupler between them, shape `(5,)`."""
     del t
-    one, two = q[:3] - args["pivot1"], q[3:] - args["pivot2"]
-    planes = jnp.stack([jnp.sum(args["axis1"] * one), jnp.sum(args["axis2"] * two)])
+    pivot1, pivot2, axis1, axis2 = (
+        jnp.asarray(args[name], q.dtype) for name in ("pivot1", "pivot2", "axis1", "axis2")
+    )
+    one, two = q[:3] - pivot1, q[3:] - pivot2
+    planes = jnp.stack([jnp.sum(axis1 * one), jnp.sum(axis2 * two)])
     lengths = jnp.concatenate(
         [
             _squares(one) - args["r1"] ** 2,
