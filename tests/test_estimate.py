@@ -33,7 +33,7 @@ def test_weights_differentiate(method):
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
 def test_error_constant_of_gauss(stages):
-    """That of the diagonal Pade approximations: Hairer & Wanner, IV.3 (3.31)."""
+    """That of the diagonal Pade approximations: Hairer & Wanner, IV.3."""
     factorial = math.factorial
     exact = factorial(stages) ** 2 / (factorial(2 * stages) * factorial(2 * stages + 1))
     assert abs(error_constant(Gauss(stages).tableau) / exact - 1) <= 1e-6

@@ -1,5 +1,6 @@
 """One definition of a mechanism, from which every solver gets its form of the equations."""
 
+import abc
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 Scalars = Sequence[Any]
 
 
-class Mechanism:
+class Mechanism(abc.ABC):
     """The equations of a mechanism, over lists of scalars and a namespace of mathematics.
 
         q' = kin(q, v)
@@ -51,9 +52,9 @@ class Mechanism:
         del m, q
         return np.eye(self.nv).tolist()
 
+    @abc.abstractmethod
     def force(self, m: Any, t: Any, q: Scalars, v: Scalars) -> Scalars:
         """All forces but those of the constraints, `nv` of them."""
-        raise NotImplementedError
 
     def holonomic(self, m: Any, t: Any, q: Scalars) -> Scalars:
         """The holonomic constraints. Default: none."""

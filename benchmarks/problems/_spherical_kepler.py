@@ -30,7 +30,7 @@ def scale(t, q, args):
 def spherical_kepler() -> Problem:
     """`y = (x, y, z)`: closed orbits about the north pole; started where farthest from it.
 
-    All bounded orbits are closed, as in the plane; this one passes the pole at an eighth of its
+    All bounded orbits are closed, as in the plane; this one passes the pole at a tenth of its
     largest distance. Integrable and reversible.
 
     Source: V. V. Kozlov & A. O. Harin, *Kepler's problem in constant curvature spaces*,

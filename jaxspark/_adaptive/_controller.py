@@ -6,21 +6,15 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import optimistix as optx
 from diffrax import AbstractAdaptiveStepSizeController, PIDController, RESULTS
-from jaxtyping import Array, PyTree
+from jaxtyping import PyTree
 
 from .._custom_types import Args, BoolScalar, FloatScalar
 
 
 # After a step that failed, how much longer than half of it the next ones may become at most.
 RELAXATION = 1.05
-
-
-def rms_norm(x: PyTree[Array]) -> FloatScalar:
-    """The root of the mean square of all entries."""
-    leaves = [leaf.reshape(-1) for leaf in jax.tree.leaves(x)]
-    entries = jnp.concatenate(leaves)
-    return jnp.sqrt(jnp.mean(entries**2))
 
 
 class _Memory(eqx.Module):
@@ -51,12 +45,12 @@ class PIController(AbstractAdaptiveStepSizeController):
 
     Source: K. Gustafsson, *Control-theoretic techniques for stepsize selection in implicit
     Runge-Kutta methods*, ACM TOMS 20 (1994); E. Hairer & G. Wanner, *Solving Ordinary Differential
-    Equations II*, IV.2 (2.43c).
+    Equations II*, IV.2. The limit after a failure is this project's.
     """
 
     rtol: Any
     atol: Any
-    norm: Callable[[PyTree], Any] = rms_norm
+    norm: Callable[[PyTree], Any] = optx.rms_norm
     pcoeff: float = 0.4
     icoeff: float = 0.3
     dtmin: Any = None

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
 from .._implicit import stop_gradient
-from .._step import legendre, mix, ModifiedJacobian, Stages
+from .._step import legendre, mix, ModifiedJacobian, polynomial_nodes, Stages
 from .._tableau import SparkTableau
 
 
@@ -84,10 +84,11 @@ def estimate(
 
     **Returns:** the estimate, through which no gradient flows.
 
-    Source: the derivatives of a collocation polynomial as estimate, E. Hairer & G. Wanner,
-    *Solving Ordinary Differential Equations II*, IV.8; the restriction to the independent
-    coordinates, J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical
-    solution of highly oscillatory constrained multibody dynamic systems*, equation (2.27).
+    Source: `rho` and the estimate are this project's, measured by `python -m benchmarks figures
+    adaptive --only proportionality`. For an oscillation `|d_k|` is its amplitude times `(omega h)^k`
+    times, in turn, `|cos|` and `|sin|` of the phase, which gives both. The restriction to the
+    independent coordinates is that of J. Yen & L. Petzold, *An efficient Newton-type iteration for
+    the numerical solution of highly oscillatory constrained multibody dynamic systems*, (2.27).
     """
     jacobian, z0, h, stages, history = stop_gradient((jacobian, z0, h, stages, history))
     degree = polynomial_degree(tableau)
@@ -159,11 +160,7 @@ def derivative_weights(tableau: SparkTableau) -> np.ndarray:
     From the coefficients `a_k` of the shifted Legendre polynomials: `d_k = 2^k (2k - 1)!! a_k`
     to leading order.
     """
-    c, s = tableau.c, tableau.stages
-    inner = [i for i in range(s) if 0 < c[i] < 1]
-    nodes = np.concatenate([[0.0], c[inner], [1.0]])
-    known = np.zeros((len(nodes), s + 2))
-    known[range(len(nodes)), [0, *(i + 1 for i in inner), s + 1]] = 1.0
+    nodes, known = polynomial_nodes(tableau)
     coefficients = np.linalg.inv(legendre(np, nodes, len(nodes) - 1)) @ known
     degree = polynomial_degree(tableau)
     rows = range(max(degree - 2, 0), degree + 1)

@@ -33,7 +33,7 @@ def impact(
     **Returns:** a function `(t, y, z, args) -> (y, z)`, the `reset` of a [`jaxspark.Event`][]
     whose condition is the gap, falling. The velocity is NaN where the impact is not determined.
 
-    Source: Ch. Glocker, *Set-Valued Force Laws*, Springer 2001, 5.3 (Newton's impact law); its
+    Source: Ch. Glocker, *Set-Valued Force Laws*, Springer 2001 (Newton's impact law); its
     formulation as a projection, J. J. Moreau, *Unilateral contact and dry friction in finite
     freedom dynamics*, 1988.
     """

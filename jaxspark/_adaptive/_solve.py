@@ -14,9 +14,8 @@ import numpy as np
 from .._consistent import (
     constraint_rank,
     ConstraintResiduals,
-    flat_multipliers,
     flat_residuals,
-    Multipliers,
+    multipliers as multipliers_at,
 )
 from .._custom_types import Args, BoolScalar, RealScalarLike, State
 from .._implicit import stop_gradient
@@ -208,7 +207,7 @@ def _solve(system, y0, z0, args, t0, t1, ts, first_step, options: Options) -> So
     # No step is small enough where the constraints are dependent: that is the reason to report.
     stuck = result == RESULTS.step_size_too_small
     result = RESULTS.where(stuck & ~_regular(flat, end), RESULTS.singular, result)
-    reported = _multipliers(flat, times, ys, zs) if options.multipliers else None
+    reported = multipliers_at(system, times, ys, zs, args) if options.multipliers else None
     costs = end.costs
     stats = Statistics(
         end.accepted, end.rejected, costs.newton_iterations, costs.max_newton_iterations,
@@ -243,14 +242,3 @@ def _rows(t0, y0, z0, motion: Motion, options: Options):
         return jnp.where(filled.reshape(-1, *[1] * (row.ndim - 1)), row, last[None])
 
     return fill(motion.ts, end.t), jax.tree.map(fill, motion.rows, (end.y, end.z))
-
-
-def _multipliers(flat, times, ys, zs) -> Multipliers:
-    def at(t, y, z):
-        flat_y, flat_z = (jax.flatten_util.ravel_pytree(x)[0] for x in (y, z))
-        zdot, lam, psi, converged = flat_multipliers(flat, t, flat_y, flat_z)
-        return Multipliers(
-            flat.unravel_lam(lam), flat.unravel_psi(psi), flat.unravel_z(zdot), converged
-        )
-
-    return jax.vmap(at)(times, ys, zs)

@@ -34,7 +34,8 @@ class StepDensity(eqx.Module):
     **Raises:** `TypeError` if `scale` is not callable.
 
     Source: E. Hairer & G. Soederlind, *Explicit, time reversible, adaptive step size control*,
-    SIAM J. Sci. Comput. 26 (2005), equations (2.4) and (3.1).
+    SIAM J. Sci. Comput. 26 (2005); E. Hairer, C. Lubich & G. Wanner, *Geometric Numerical
+    Integration*, VIII.3.2 (integrating, reversible controllers).
     """
 
     scale: Function

@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 from .._custom_types import RealScalarLike
 from .._system import FlatSystem
 from .._tableau import SparkTableau
-from ._legendre import legendre
+from ._legendre import legendre, polynomial_nodes
 from ._mix import mix
 from ._stages import Stages
 
@@ -92,13 +92,11 @@ def _moved_guess(
 ) -> Stages:
     """The polynomials of one step at the stages of another, which begins at its end or start."""
     c, s = tableau.c, tableau.stages
-    inner = [i for i in range(s) if 0 < c[i] < 1]
-    nodes, points = np.concatenate([[0.0], c[inner], [1.0]]), np.append(c, 1.0)
+    nodes, known = polynomial_nodes(tableau)
+    points = np.append(c, 1.0)
 
     def states(first, values):
         """From the start of the step and its stages to the stages of the other."""
-        known = np.zeros((len(nodes), s + 2))
-        known[range(len(nodes)), [0, *(i + 1 for i in inner), s + 1]] = 1.0
         own = np.eye(s + 1, s + 2, 1)
         values = jnp.concatenate([first[None, :], values])
         return _continued(nodes, points, known, own, values, ratio, beyond)
