@@ -85,8 +85,8 @@ def estimate(
     **Returns:** the estimate, through which no gradient flows.
 
     Source: `rho` and the estimate are this project's, measured by `python -m benchmarks figures
-    adaptive --only proportionality`. For an oscillation `|d_k|` is its amplitude times `(omega h)^k`
-    times, in turn, `|cos|` and `|sin|` of the phase, which gives both. The restriction to the
+    adaptive --only proportionality`. For an oscillation `|d_k|` is the amplitude, `(omega h)^k`
+    and, in turn, `|cos|` and `|sin|` of the phase, multiplied, which gives both. The restriction to the
     independent coordinates is that of J. Yen & L. Petzold, *An efficient Newton-type iteration for
     the numerical solution of highly oscillatory constrained multibody dynamic systems*, (2.27).
     """
