@@ -86,9 +86,10 @@ def estimate(
 
     Source: `rho` and the estimate are this project's, measured by `python -m benchmarks figures
     adaptive --only proportionality`. For an oscillation `|d_k|` is the amplitude, `(omega h)^k`
-    and, in turn, `|cos|` and `|sin|` of the phase, multiplied, which gives both. The restriction to the
-    independent coordinates is that of J. Yen & L. Petzold, *An efficient Newton-type iteration for
-    the numerical solution of highly oscillatory constrained multibody dynamic systems*, (2.27).
+    and, in turn, `|cos|` and `|sin|` of the phase, multiplied, which gives both. The restriction
+    to the independent coordinates is that of J. Yen & L. Petzold, *An efficient Newton-type
+    iteration for the numerical solution of highly oscillatory constrained multibody dynamic
+    systems*, equation (2.27).
     """
     jacobian, z0, h, stages, history = stop_gradient((jacobian, z0, h, stages, history))
     degree = polynomial_degree(tableau)
