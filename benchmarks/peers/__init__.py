@@ -9,7 +9,7 @@ from ._andrews import Andrews as Andrews
 from ._caraxis import CarAxis as CarAxis
 from ._heavytop import HeavyTop as HeavyTop
 from ._ida import IDA as IDA
-from ._jax_solvers import drifting as drifting, projected as projected, spark as spark
+from ._jax_solvers import drifting as drifting, Projected as Projected, spark as spark
 from ._kkt import kkt_ode as kkt_ode
 from ._mechanism import Mechanism as Mechanism
 from ._pendulum import Pendulum as Pendulum

@@ -59,23 +59,41 @@ def spark(mechanism: Mechanism, method: jaxspark.AbstractSparkMethod, name: str)
     return Compiled(name, integrate)
 
 
-def projected(mechanism: Mechanism) -> Compiled:
+class Projected(Compiled):
     """Dopri8 on the underlying ODE, each step projected."""
-    term = jaxspark.UnderlyingTerm(constrained_system(mechanism))
-    solver = jaxspark.Projected(diffrax.Dopri8())
-    return _explicit(mechanism, "projected Dopri8", term, solver, Arrays(mechanism).state())
+
+    def __init__(self, mechanism: Mechanism):
+        self._system, self._t_end = constrained_system(mechanism), mechanism.t_end
+        self._start = Arrays(mechanism).state()
+        self._term = jaxspark.UnderlyingTerm(self._system)
+        solver = jaxspark.Projected(diffrax.Dopri8())
+        super().__init__("projected Dopri8", _explicit(mechanism, self._term, solver, self._start))
+
+    def worst(self, tolerance: float) -> float:
+        """The greatest residual of a constraint after any step, from a run of its own."""
+        value = jnp.asarray(tolerance)
+        solution = diffrax.diffeqsolve(
+            self._term, jaxspark.Projected(diffrax.Dopri8()), 0.0, self._t_end, None, self._start,
+            stepsize_controller=diffrax.PIDController(rtol=value, atol=value),
+            saveat=diffrax.SaveAt(steps=True), max_steps=MAX_STEPS, throw=False,
+        )  # fmt: skip
+        assert solution.ts is not None and solution.ys is not None
+        made = np.isfinite(solution.ts)
+        ts, (ys, zs) = jax.tree.map(lambda x: x[made], (solution.ts, solution.ys))
+        residuals = jaxspark.constraint_residuals(self._system, ts, ys, zs)
+        return max(float(np.max(np.abs(x), initial=0)) for x in jax.tree.leaves(residuals))
 
 
 def drifting(mechanism: Mechanism) -> Compiled:
     """Dopri8 on the underlying ODE as anyone would write it down, without projections."""
     start = jnp.concatenate(Arrays(mechanism).state())
     term = diffrax.ODETerm(kkt_ode(mechanism))
-    return _explicit(mechanism, "drifting Dopri8", term, diffrax.Dopri8(), start)
+    return Compiled("drifting Dopri8", _explicit(mechanism, term, diffrax.Dopri8(), start))
 
 
 def _explicit(
-    mechanism: Mechanism, name: str, term: Any, solver: diffrax.AbstractSolver, start: Any
-) -> Compiled:
+    mechanism: Mechanism, term: Any, solver: diffrax.AbstractSolver, start: Any
+) -> Integrate:
     def integrate(tolerance):
         solution = diffrax.diffeqsolve(
             term, solver, 0.0, mechanism.t_end, None, start,
@@ -86,4 +104,4 @@ def _explicit(
         end = jnp.concatenate([jnp.ravel(part[-1]) for part in jax.tree.leaves(solution.ys)])
         return end, solution.result == diffrax.RESULTS.successful, jnp.asarray(jnp.nan)
 
-    return Compiled(name, integrate)
+    return integrate

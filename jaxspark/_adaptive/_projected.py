@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from diffrax import AbstractSolver, AbstractWrappedSolver
 
-from .._consistent import flat_project
+from .._consistent import project_nearby
 from .._custom_types import Args, BoolScalar, State
 from .._system import AbstractConstrainedSystem
 from ._term import Point, point
@@ -121,5 +121,5 @@ def _projected(at: Point, start: Point) -> tuple[State, State, BoolScalar]:
     _, y0, z0 = start.flat()
     finite = jnp.all(jnp.isfinite(y)) & jnp.all(jnp.isfinite(z))
     y, z = (jnp.where(finite, a, b) for a, b in ((y, y0), (z, z0)))
-    y, z, good = flat_project(flat, at.t, y, z)
+    y, z, good = project_nearby(flat, at.t, y, z)
     return flat.unravel_y(y), flat.unravel_z(z), good & finite

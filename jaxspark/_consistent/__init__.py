@@ -5,6 +5,11 @@ from ._multipliers import (
     Multipliers as Multipliers,
     multipliers as multipliers,
 )
+from ._nearby import (
+    constraint_jacobian as constraint_jacobian,
+    mass_matrix as mass_matrix,
+    project_nearby as project_nearby,
+)
 from ._nearest import nearest as nearest
 from ._project import (
     flat_project as flat_project,

@@ -8,4 +8,5 @@ from ._base import (
 from ._dense import DenseLU as DenseLU
 from ._elementwise import ElementwiseInverse as ElementwiseInverse
 from ._inverse import DenseInverse as DenseInverse
+from ._saddle import saddle_solve as saddle_solve
 from ._select import inverse as inverse, select_linear_solver as select_linear_solver

@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ._base import equilibrate
 from ._inverse import AbstractInverse
 
 
@@ -39,7 +38,7 @@ def invert(
     n = matrix.shape[0]
     if n == 0:
         return matrix, jnp.asarray(jnp.inf, matrix.dtype)
-    scaled, rows, columns = equilibrate(matrix)
+    scaled, rows, columns = _balance(matrix)
     inverse, smallest = _without_exchanges(scaled)
     good = smallest > jnp.finfo(matrix.dtype).eps ** 0.25
 
@@ -57,6 +56,27 @@ def invert(
     start = (good, inverse, smallest, scaled)
     _, inverse, smallest, _ = jax.lax.while_loop(lambda carry: ~carry[0], body, start)
     return columns[:, None] * inverse * rows[None, :], smallest
+
+
+def _balance(
+    matrix: Float[Array, "n n"],
+) -> tuple[Float[Array, "n n"], Float[Array, " n"], Float[Array, " n"]]:
+    """Scale to masses of 1, then constraints to maximum 1: `scaled = rows * matrix * columns`.
+
+    Scaled by its largest entry, a row of K2 whose mass is small next to the gradients of its
+    constraints would look as if it had none, and exchanges would be made without need.
+    """
+    diagonal = jnp.abs(jnp.diagonal(matrix))
+    massive = diagonal > 0
+    root = jnp.where(massive, jax.lax.rsqrt(jnp.where(massive, diagonal, 1)), 1)
+    scaled = jnp.abs(root[:, None] * matrix * root[None, :])
+
+    def reciprocal(axis):
+        largest = jnp.max(scaled, axis)
+        return jnp.where(massive | (largest == 0), root, 1 / jnp.where(largest > 0, largest, 1))
+
+    rows, columns = reciprocal(1), reciprocal(0)
+    return rows[:, None] * matrix * columns[None, :], rows, columns
 
 
 def _without_exchanges(

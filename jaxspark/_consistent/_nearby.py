@@ -1,0 +1,128 @@
+"""Back onto the constraints from nearby: the projection that ends a step of an explicit method."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._custom_types import BoolScalar, FloatScalar
+from .._implicit import differentiable_root, preconditioned_solve, stop_gradient
+from .._kkt import inverse, saddle_solve
+from .._system import FlatSystem
+from ._residuals import velocity_constraints
+
+
+# From nearby three or four are enough; where ten are not, the step was too long.
+MAX_ITERATIONS = 10
+
+
+def constraint_jacobian(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> Float[Array, "m nz"]:
+    """`C = [g_y v_z; k_z]`: what all constraints together ask of the accelerations."""
+    if system.nlam + system.npsi == 0:
+        return jnp.zeros((0, system.nz), z.dtype)
+    return jax.jacfwd(velocity_constraints, 3)(system, t, y, z)
+
+
+def mass_matrix(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> Float[Array, "nz nz"] | None:
+    """`p_z`; `None` where it is the identity."""
+    return None if system.p is None else jax.jacfwd(system.p, 2)(t, y, z)
+
+
+def project_nearby(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> tuple[Float[Array, " ny"], Float[Array, " nz"], BoolScalar]:
+    """A consistent state, along the normal directions of where the projection starts.
+
+    With `C D = I`, the columns of `D` orthogonal in the mass metric to all motions that the
+    constraints admit, it is
+
+        y = y0 - v_z D [mu; 0],   z = z0 - D nu,   g(y) = 0,   gdot(y, z) = k(y, z) = 0,
+
+    by `mu <- mu + g`, `nu <- nu + [gdot; k]`: Newton's method with the Jacobian of the start.
+    One factorisation, where [`jaxspark.project`][], which finds the nearest state from
+    anywhere, needs one in every iteration.
+
+    **Arguments:**
+
+    - `system`: whose constraints are independent.
+    - `t`, `y`, `z`: a state that is nearly consistent.
+
+    **Returns:** `y`, `z`, and whether they satisfy the constraints to rounding error.
+
+    Source: E. Hairer, Ch. Lubich & G. Wanner, *Geometric Numerical Integration*, IV.4 (4.4),
+    in the mass metric.
+    """
+    size = system.nlam + system.npsi
+    if size == 0:
+        return y, z, jnp.asarray(True)
+    M, C = mass_matrix(system, t, y, z), constraint_jacobian(system, t, y, z)
+    none, units = jnp.zeros((system.nz, size), z.dtype), jnp.eye(size, dtype=z.dtype)
+    D, _ = saddle_solve(M, C, none, units)
+    along = D[:, : system.nlam]
+    if system.v is not None:
+        along = jax.jacfwd(system.v, 2)(t, y, z) @ along
+    operands = (system, t, y, z, along, D)
+    x, good = _iterate(stop_gradient(operands))
+    x = differentiable_root(_residual, operands, x, _linear_solve)
+    return *_moved(x, operands), good
+
+
+def _moved(x: Float[Array, " m"], operands) -> tuple[Float[Array, " ny"], Float[Array, " nz"]]:
+    """The state that belongs to `x = [mu; nu]`."""
+    system, _, y, z, along, D = operands
+    mu, nu = x[: system.nlam], x[system.nlam :]
+    return y - jnp.sum(along * mu[None, :], 1), z - jnp.sum(D * nu[None, :], 1)
+
+
+def _residual(x: Float[Array, " m"], operands) -> Float[Array, " m"]:
+    """`-[g; gdot; k]`, whose Jacobian is nearly the identity."""
+    system, t = operands[:2]
+    y, z = _moved(x, operands)
+    parts = []
+    if system.g is not None:
+        parts += jax.jvp(system.g, (t, y), (jnp.ones_like(t), system.velocity(t, y, z)))
+    if system.k is not None:
+        parts.append(system.k(t, y, z))
+    return -jnp.concatenate(parts)
+
+
+def _iterate(operands) -> tuple[Float[Array, " m"], BoolScalar]:
+    """`x <- x - residual`, until what is left of the change is rounding error."""
+    system, _, y, z, along, D = operands
+    epsilon = jnp.finfo(y.dtype).eps
+    scales = [1 + jnp.max(jnp.abs(part), initial=0) for part in (y, z)]
+    unmoved = (*operands[:2], jnp.zeros_like(y), jnp.zeros_like(z), along, D)
+
+    def largest(update):
+        changes = zip(_moved(update, unmoved), scales, strict=True)
+        return jnp.max(jnp.stack([jnp.max(jnp.abs(x), initial=0) / size for x, size in changes]))
+
+    def body(carry):
+        x, count, previous, _, _ = carry
+        update = _residual(x, operands)
+        size = largest(update)
+        rate = size / previous
+        converged = (count > 0) & (rate < 1) & (rate * size <= epsilon * (1 - rate))
+        stalled = (rate > 0.3) & (size <= 1e5 * epsilon)
+        done = converged | stalled | (size <= epsilon)
+        return x - update, count + 1, size, done, ~(size < jnp.inf)
+
+    def unfinished(carry):
+        _, count, _, done, failed = carry
+        return ~(done | failed) & (count < MAX_ITERATIONS)
+
+    no = jnp.asarray(False)
+    nothing = jnp.zeros(system.nlam + D.shape[1], y.dtype)
+    start = (nothing, jnp.zeros((), jnp.int32), jnp.asarray(jnp.inf, y.dtype), no, no)
+    x, _, _, done, _ = jax.lax.while_loop(unfinished, body, start)
+    return jnp.where(done, x, nothing), done
+
+
+def _linear_solve(matvec, rhs, at, operands):
+    inverted = inverse(jax.jacfwd(_residual)(*stop_gradient((at, operands))))
+    return preconditioned_solve(
+        matvec, lambda b: inverted @ b, lambda b: inverted.T @ b, rhs, (1.0,)
+    )
