@@ -112,7 +112,7 @@ def _eliminate(
 
     **Returns:** the solution, and the smallest pivot relative to its diagonal entry.
     """
-    n, dtype = matrix.shape[0], matrix.dtype
+    n = matrix.shape[0]
     work, pivots = jnp.concatenate([matrix, rhs], 1), []
     for k in range(n):
         pivot = work[k, 0]
