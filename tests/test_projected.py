@@ -52,6 +52,16 @@ def test_backward_in_time(exact):
     assert np.max(np.abs(end[0] - problem.y0)) <= 1e-6 and residual(end, 0.0) <= 1e-13
 
 
+def test_between_steps():
+    saveat = diffrax.SaveAt(ts=jnp.array([0.7, 1.3]), dense=True)
+    solution = run(jaxspark.Projected(diffrax.Tsit5()), saveat=saveat)
+    ended = run(jaxspark.Projected(diffrax.Tsit5()), t1=1.3)
+    for saved, dense, end in zip(solution.ys, solution.evaluate(1.3), ended.ys, strict=True):
+        assert np.max(np.abs(saved[1] - end[-1])) <= 1e-8
+        assert np.array_equal(saved[1], dense)
+    assert np.max(np.abs(solution.derivative(1.3)[0] - ended.ys[1][-1])) <= 1e-4
+
+
 def test_vector_field_is_that_of_the_multipliers():
     problem = mixed()
     state = (jnp.asarray(problem.y0), jnp.asarray(problem.z0))

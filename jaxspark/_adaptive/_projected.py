@@ -4,13 +4,13 @@ from typing import Any
 
 import diffrax
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from diffrax import AbstractSolver, AbstractWrappedSolver
 
 from .._consistent import project_nearby
 from .._custom_types import Args, BoolScalar, State
 from .._system import AbstractConstrainedSystem
+from ._ravelled import ravelled, ravelled_interpolation
 from ._term import Point, point
 from ._underlying import underlying_ode
 
@@ -62,7 +62,7 @@ class Projected(AbstractWrappedSolver):
 
     @property
     def interpolation_cls(self) -> Any:
-        return self.solver.interpolation_cls
+        return ravelled_interpolation(self.solver.interpolation_cls)
 
     @property
     def term_compatible_contr_kwargs(self) -> Any:
@@ -78,7 +78,8 @@ class Projected(AbstractWrappedSolver):
 
     def init(self, terms: Any, t0: Any, t1: Any, y0: Any, args: Args) -> Any:
         """That of the solver."""
-        return self.solver.init(terms, t0, t1, y0, args)
+        vector, term, _ = ravelled(terms, y0)
+        return self.solver.init(term, t0, t1, vector, args)
 
     def func(self, terms: Any, t0: Any, y0: Any, args: Args) -> Any:
         """That of the solver."""
@@ -95,9 +96,11 @@ class Projected(AbstractWrappedSolver):
         made_jump: Any,
     ) -> tuple[Any, Any, Any, Any, diffrax.RESULTS]:
         """A step of the solver, and the nearest consistent state to its end."""
-        (y1, z1), error, inside, state, result = self.solver.step(
-            terms, t0, t1, y0, args, solver_state, made_jump
+        vector, ravelled_term, unravel = ravelled(terms, y0)
+        end, error, inside, state, result = self.solver.step(
+            ravelled_term, t0, t1, vector, args, solver_state, made_jump
         )
+        y1, z1 = unravel(end)
         term, time = terms, jnp.asarray(t1)
         while not isinstance(term, UnderlyingTerm):
             if not hasattr(term, "term"):
@@ -108,10 +111,10 @@ class Projected(AbstractWrappedSolver):
         start = point(term.system, time, y0[0], y0[1], args)
         y, z, good = _projected(point(term.system, time, y1, z1, args), start)
         if error is not None:
-            error = jax.tree.map(lambda x: jnp.where(good, x, jnp.inf), error)
+            error = unravel(jnp.where(good, error, jnp.inf))
         failed: Any = diffrax.RESULTS.nonlinear_divergence
         result = diffrax.RESULTS.where(good, result, failed)
-        return (y, z), error, inside, state, result
+        return (y, z), error, dict(inside=inside, like=y0), state, result
 
 
 @eqx.filter_jit
