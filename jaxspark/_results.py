@@ -48,7 +48,10 @@ class RESULTS(eqx.Enumeration):
     )
     event_not_located = (
         "The time of an event could not be located inside a step. Set max_step so that its "
-        "condition changes sign only once in a step."
+        "condition changes sign only once in a step, and check that the condition is finite."
+    )
+    time_outside = (
+        "A time in ts is not between t0 and t1. The rows of such times hold the end of the motion."
     )
     projection_failed = (
         "The projection onto the constraints did not converge. Start closer to a consistent "

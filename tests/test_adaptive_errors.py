@@ -94,6 +94,17 @@ def wall(t, y, z, args):
     return jnp.stack([jnp.sqrt(0.1 - y[0]), jnp.zeros(())])
 
 
+def test_times_that_are_known_too_late():
+    def at(ts):
+        solution = solve(ts=ts, throw=False)
+        return solution.result, solution.ys
+
+    result, ys = jax.jit(at)(np.array([-0.5, 0.5, 1.5]))
+    assert result == RESULTS.time_outside
+    result, inside = jax.jit(at)(np.array([0.0, 0.5, 1.0]))
+    assert result == RESULTS.successful and np.array_equal(inside[1], ys[1])
+
+
 def test_force_out_of_its_domain():
     y0, z0 = pendulum_start(angle=-0.5, rate=3.0)
     solution = solve(y0, z0, pendulum(wall), throw=False)

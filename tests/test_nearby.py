@@ -60,6 +60,26 @@ def test_a_body_without_mass(sizes):
     np.testing.assert_allclose(solution(M, C, r, b), by_numpy(M, C, r, b), rtol=0, atol=1e-12)
 
 
+def test_matrices_that_are_not_positive_definite():
+    _, C, r, b = saddle(2, 1)
+    for c in (1e-4, 1e-10):
+        s = np.sqrt(1 - c**2)
+        for M in (np.array([[c, -s], [s, c]]), np.array([[c, 1.0], [1.0, c]])):
+            expected = by_numpy(M, C, r, b)
+            condition = np.linalg.cond(np.block([[M, C.T], [C, np.zeros((1, 1))]]))
+            bound = 1e-15 * condition * np.max(np.abs(expected))
+            np.testing.assert_allclose(solution(M, C, r, b), expected, rtol=0, atol=bound)
+
+
+@pytest.mark.parametrize("mass", [1e-6, 1e-20])
+def test_a_light_body_that_is_held(mass):
+    M, C = np.diag([mass, 1.0, 1.0]), np.array([[1.0, 1.0, 0.0]])
+    r, b = np.ones((3, 1)), np.ones((1, 1))
+    exact = 1 / (1 + mass)  # x = (exact, 1 - exact, 1), the limit of a massless body
+    found = solution(M, C, r, b)[:, 0]
+    np.testing.assert_allclose(found[:3], [exact, 1 - exact, 1.0], rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("sizes", [(4, 2), (12, 5)])
 def test_dependent_constraints_have_no_solution(sizes):
     M, C, r, b = saddle(*sizes)
@@ -98,6 +118,31 @@ def test_derivatives_of_the_solution():
     second = (4 * finer - second) / 3
     bends = [float(jax.jit(f(jax.grad(value)))(0.0)) for f in (jax.grad, jax.jacfwd)]
     assert bends == pytest.approx([second] * 2, rel=1e-7)
+
+
+@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("part", [0, 1])
+def test_derivative_by_one_block_alone(which, part):
+    blocks = saddle(4, 2)
+
+    def value(solve, x):
+        changed = [*blocks]
+        changed[which] = x
+        return solve(*changed)[part]
+
+    def traced(*parts):
+        return saddle_solve(*map(jnp.asarray, parts))
+
+    gradient = jax.jit(jax.grad(lambda x: jnp.sum(value(traced, x) ** 2)))(blocks[which])
+    direction = np.random.default_rng(5).normal(size=blocks[which].shape)
+
+    def exactly(*parts):
+        x = by_numpy(*parts)
+        return x[:4], x[4:]
+
+    step = blocks[which] + 1e-30j * direction
+    expected = np.sum(value(exactly, step) ** 2).imag / 1e-30
+    assert float(jnp.sum(gradient * direction)) == pytest.approx(expected, rel=1e-10)
 
 
 # The mixed problem: variable mass, two kinds of constraints, both moving.

@@ -196,7 +196,7 @@ def solve_original_form(case, tableau):
         columns = np.max(np.abs(jacobian), 0)
         update = np.linalg.solve(jacobian / columns, value) / columns
         x = x - update
-        if np.max(np.abs(update)) <= 1e-11:  # multipliers included
+        if np.max(np.abs(update) / (1 + np.abs(x))) <= 1e-11:  # multipliers included
             Y, Z, _, _ = unpack(x)
             return Y[-1], Z[-1]
     raise AssertionError("The oracle's Newton iteration does not converge.")

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 import jaxspark
-from helpers import knife_edge, KNIFE_EDGE_ARGS, knife_edge_start, largest_difference, mixed
+from helpers import (
+    knife_edge,
+    KNIFE_EDGE_ARGS,
+    knife_edge_start,
+    largest_difference,
+    mixed,
+    pendulum,
+    PENDULUM_ARGS,
+    pendulum_start,
+)
 
 
 def run(solver, tolerance=1e-9, t0=0.0, t1=2.0, start=None, **options):
@@ -109,6 +118,45 @@ def test_derivative_is_that_of_equal_steps():
 
     found = jax.jit(jax.grad(lambda x: end(x, True)))(1.0)
     assert abs(found - jax.jit(jax.grad(lambda x: end(x, False)))(1.0)) <= 1e-5
+
+
+def fall(gravity, solver, adjoint):
+    """The end of a pendulum's swing; gravity is in the forces alone."""
+    return diffrax.diffeqsolve(
+        jaxspark.UnderlyingTerm(pendulum()), jaxspark.Projected(solver), 0.0, 0.5, None,
+        tuple(map(jnp.asarray, pendulum_start(1.0))), {**PENDULUM_ARGS, "g": gravity},
+        stepsize_controller=diffrax.PIDController(rtol=1e-9, atol=1e-9), adjoint=adjoint,
+        max_steps=256,
+    ).ys[0][-1, 0]  # fmt: skip
+
+
+def test_derivatives_by_a_parameter_of_the_forces_alone():
+    def exact(gravity):
+        args = {**PENDULUM_ARGS, "g": gravity}
+        return jaxspark.rollout(
+            pendulum(), jaxspark.Gauss(4), *pendulum_start(1.0), args, t1=0.5, num_steps=50,
+            save_every=None, throw=False,
+        ).y1[0]  # fmt: skip
+
+    slope, bend = jax.jit(jax.jacfwd(exact))(9.81), jax.jit(jax.jacfwd(jax.jacfwd(exact)))(9.81)
+    recursive = lambda g: fall(g, diffrax.Tsit5(), diffrax.RecursiveCheckpointAdjoint())
+    direct = lambda g: fall(g, diffrax.Tsit5(), diffrax.DirectAdjoint())
+    assert abs(jax.jit(jax.grad(recursive))(9.81) - slope) <= 1e-7
+    assert abs(jax.jit(jax.jacfwd(direct))(9.81) - slope) <= 1e-7
+    assert abs(jax.jit(jax.jacfwd(jax.jacfwd(direct)))(9.81) - bend) <= 1e-6
+
+
+def test_implicit_solvers():
+    solution = run(jaxspark.Projected(diffrax.Kvaerno5()), 1e-6, t1=0.5)
+    explicit = run(jaxspark.Projected(diffrax.Dopri8()), t1=0.5)
+    end, expected = (jax.tree.map(lambda x: x[-1], s.ys) for s in (solution, explicit))
+    assert residual(end, 0.5) <= 1e-13
+    assert max(float(np.max(np.abs(a - b))) for a, b in zip(end, expected)) <= 1e-4
+
+
+def test_needs_a_pair():
+    with pytest.raises(TypeError, match="pair"):
+        run(jaxspark.Projected(jaxspark.Projected(diffrax.Tsit5())))
 
 
 def test_needs_its_term():

@@ -16,14 +16,16 @@ from ..problems import pendulum
 METHOD = jaxspark.Gauss(3)
 
 
-def end(theta, tolerance=1e-9, t1=2.0, adjoint=diffrax.DirectAdjoint(), max_steps=512):
+def end(
+    theta, tolerance=1e-9, t1=2.0, adjoint=diffrax.DirectAdjoint(), max_steps=512, method=METHOD
+):
     """A function of the end of the pendulum's motion: `theta` is its length and gravity."""
     problem = pendulum()
     length, gravity = theta
     args = dict(problem.args, l=length, g=gravity)
     start = jaxspark.project(problem.system, 0.0, length * problem.y0, problem.z0, args)
     solution = jaxspark.solve(
-        problem.system, METHOD, start.y, start.z, args, t1=t1, rtol=tolerance,
+        problem.system, method, start.y, start.z, args, t1=t1, rtol=tolerance,
         max_steps=max_steps, adjoint=adjoint, throw=False,
     )  # fmt: skip
     return jnp.sum(solution.y1**3) + solution.z1[0], solution.stats.num_steps

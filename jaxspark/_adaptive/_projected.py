@@ -43,8 +43,9 @@ class Projected(AbstractWrappedSolver):
         )
 
     The best choice among explicit methods, for motions that are not stiff and not too long.
-    Between steps the constraints hold as far as the solver's interpolation is accurate:
-    [`jaxspark.project`][] in `diffrax.SaveAt(fn=...)` helps. A step whose projection fails is
+    At times saved by `diffrax.SaveAt(ts=...)` and at events the constraints hold as far as the
+    solver's interpolation is accurate: [`jaxspark.project`][] in `diffrax.SaveAt(fn=...)` helps.
+    Not for `diffrax.BacksolveAdjoint`. A step whose projection fails is
     rejected.
 
     **Arguments:**
@@ -67,6 +68,19 @@ class Projected(AbstractWrappedSolver):
     @property
     def term_compatible_contr_kwargs(self) -> Any:
         return self.solver.term_compatible_contr_kwargs
+
+    # What diffrax looks for in a solver that says to be like the one inside.
+    @property
+    def scan_kind(self) -> Any:
+        return self.solver.scan_kind  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def root_finder(self) -> Any:
+        return self.solver.root_finder  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def root_find_max_steps(self) -> Any:
+        return self.solver.root_find_max_steps  # pyright: ignore[reportAttributeAccessIssue]
 
     def order(self, terms: Any) -> int | None:
         """That of the solver."""
@@ -96,6 +110,11 @@ class Projected(AbstractWrappedSolver):
         made_jump: Any,
     ) -> tuple[Any, Any, Any, Any, diffrax.RESULTS]:
         """A step of the solver, and the nearest consistent state to its end."""
+        if not isinstance(y0, (tuple, list)) or len(y0) != 2:
+            raise TypeError(
+                "jaxspark.Projected needs the pair (y, z) as its state. It cannot be nested, nor "
+                "run backward by diffrax.BacksolveAdjoint, whose states satisfy no constraints."
+            )
         vector, ravelled_term, unravel = ravelled(terms, y0)
         end, error, inside, state, result = self.solver.step(
             ravelled_term, t0, t1, vector, args, solver_state, made_jump

@@ -204,6 +204,11 @@ def _solve(system, y0, z0, args, t0, t1, ts, first_step, options: Options) -> So
     end = motion.end
     good = end.result == RESULTS.successful
     result = RESULTS.where(good & ~finite, RESULTS.newton_diverged, end.result)
+    if ts is not None:
+        # Only where `ts` is traced: else it was checked before.
+        outside = jnp.any((ts < jnp.minimum(t0, t1)) | (ts > jnp.maximum(t0, t1)))
+        lost = (result == RESULTS.successful) & outside
+        result = RESULTS.where(lost, RESULTS.time_outside, result)
     # No step is small enough where the constraints are dependent: that is the reason to report.
     stuck = result == RESULTS.step_size_too_small
     result = RESULTS.where(stuck & ~_regular(flat, end), RESULTS.singular, result)

@@ -106,7 +106,7 @@ def _iterate(operands) -> tuple[Float[Array, " m"], BoolScalar]:
         size = largest(update)
         rate = size / previous
         converged = (count > 0) & (rate < 1) & (rate * size <= epsilon * (1 - rate))
-        stalled = (rate > 0.3) & (size <= 1e5 * epsilon)
+        stalled = (rate >= 0.9) & (size <= 1e3 * epsilon)
         done = converged | stalled | (size <= epsilon)
         return x - update, count + 1, size, done, ~(size < jnp.inf)
 

@@ -3,14 +3,11 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from ._base import singular_threshold
 from ._dense import lu_factors
 from ._select import ELEMENTWISE_LIMIT
-
-
-Solution = tuple[Float[Array, "nz n"], Float[Array, "m n"]]
 
 
 def saddle_solve(
@@ -18,7 +15,7 @@ def saddle_solve(
     C: Float[Array, "m nz"],
     r: Float[Array, "nz n"],
     b: Float[Array, "m n"],
-) -> Solution:
+) -> tuple[Float[Array, "nz n"], Float[Array, "m n"]]:
     """`x` and `lam` with `M x + C^T lam = r`, `C x = b`.
 
     **Arguments:**
@@ -32,43 +29,43 @@ def saddle_solve(
     Source: M. Benzi, G. Golub & J. Liesen, *Numerical solution of saddle point problems*,
     Acta Numerica 14 (2005), section 5.
     """
+    nz = C.shape[1]
     frozen_M = None if M is None else jax.lax.stop_gradient(M)
     frozen_C = jax.lax.stop_gradient(C)
 
-    def matvec(unknowns):
-        x, lam = unknowns
-        return (x if M is None else M @ x) + C.T @ lam, C @ x
+    def matvec(u):
+        x, lam = u[:nz], u[nz:]
+        return jnp.concatenate([(x if M is None else M @ x) + C.T @ lam, C @ x])
 
     def solve(_, rhs):
-        return _solve(frozen_M, frozen_C, *rhs)
+        return _solve(frozen_M, frozen_C, rhs)
 
     def transpose_solve(_, rhs):
-        return _solve(None if frozen_M is None else frozen_M.T, frozen_C, *rhs)
+        return _solve(None if frozen_M is None else frozen_M.T, frozen_C, rhs)
 
-    return jax.lax.custom_linear_solve(matvec, (r, b), solve, transpose_solve)
+    # One vector: a right-hand side of many arrays, some of them constant, does not transpose.
+    u = jax.lax.custom_linear_solve(matvec, jnp.concatenate([r, b]), solve, transpose_solve)
+    return u[:nz], u[nz:]
 
 
-def _solve(M: Array | None, C: Array, r: Array, b: Array) -> Solution:
-    """By the Schur complement; where pivots are small, by LAPACK.
+def _solve(M: Array | None, C: Array, rhs: Float[Array, "n2 n"]) -> Float[Array, "n2 n"]:
+    """By the Schur complement; where that is inaccurate, by LAPACK.
 
     That is the only trip of a loop that makes none otherwise, so that it costs nothing where it
     is not needed, under `jax.vmap` too.
     """
     if sum(C.shape) > ELEMENTWISE_LIMIT:
-        return _by_lapack(_matrix(M, C), r, b)
+        return _by_lapack(_matrix(M, C), rhs)
     # Fused with the elimination, what computes the entries would be computed at every pivot.
-    M, C, r, b = jax.lax.optimization_barrier((M, C, r, b))
-    x, lam, smallest = _by_schur_complement(M, C, r, b)
+    M, C, rhs = jax.lax.optimization_barrier((M, C, rhs))
+    u, good = _by_schur_complement(M, C, rhs)
 
     def body(carry):
-        _, C, x, lam = carry
-        x, lam = _by_lapack(_matrix(M, C), r, b)
+        _, C, _ = carry
         # The loop overwrites C: what it changes, the compiler cannot hoist out of it.
-        return jnp.asarray(True), jnp.zeros_like(C), x, lam
+        return jnp.asarray(True), jnp.zeros_like(C), _by_lapack(_matrix(M, C), rhs)
 
-    start = (smallest > jnp.finfo(r.dtype).eps ** 0.25, C, x, lam)
-    _, _, x, lam = jax.lax.while_loop(lambda carry: ~carry[0], body, start)
-    return x, lam
+    return jax.lax.while_loop(lambda carry: ~carry[0], body, (good, C, u))[2]
 
 
 def _matrix(M: Array | None, C: Array) -> Float[Array, "n2 n2"]:
@@ -77,50 +74,54 @@ def _matrix(M: Array | None, C: Array) -> Float[Array, "n2 n2"]:
     return jnp.block([[M, C.T], [C, jnp.zeros((m, m), C.dtype)]])
 
 
-def _by_lapack(matrix: Float[Array, "n2 n2"], r: Array, b: Array) -> Solution:
-    nz, size = r.shape[0], matrix.shape[0]
+def _by_lapack(matrix: Float[Array, "n2 n2"], rhs: Float[Array, "n2 n"]) -> Float[Array, "n2 n"]:
     factors = lu_factors(matrix)
-    regular = factors.smallest_pivot() > singular_threshold(size, matrix.dtype)
-    solution = factors.solve(jnp.concatenate([r, b]).T).T
-    solution = jnp.where(regular, solution, jnp.nan)
-    return solution[:nz], solution[nz:]
+    regular = factors.smallest_pivot() > singular_threshold(matrix.shape[0], matrix.dtype)
+    return jnp.where(regular, factors.solve(rhs.T).T, jnp.nan)
 
 
 def _by_schur_complement(
-    M: Array | None, C: Array, r: Array, b: Array
-) -> tuple[Array, Array, Float[Array, ""]]:
+    M: Array | None, C: Array, rhs: Float[Array, "n2 n"]
+) -> tuple[Float[Array, "n2 n"], Bool[Array, ""]]:
     """`S lam = C w - b` and `x = w - W lam`, with `W = M^{-1} C^T`, `w = M^{-1} r`, `S = C W`.
 
-    **Returns:** `x`, `lam`, and the smallest pivot relative to its diagonal entry.
+    **Returns:** the solution and whether it is accurate: the matrices are positive definite, and
+    `x`, a small difference of large numbers where a light body is held, satisfies `C x = b`.
     """
-    m = C.shape[0]
-    work, smallest = jnp.concatenate([C.T, r], 1), jnp.asarray(jnp.inf, r.dtype)
+    m, nz = C.shape
+    epsilon = jnp.finfo(rhs.dtype).eps
+    work, good = jnp.concatenate([C.T, rhs[:nz]], 1), jnp.asarray(True)
     if M is not None:
-        work, smallest = _eliminate(M, work)
+        work, good = _eliminate(M, work)
     if m == 0:
-        return work, b, smallest
+        return work, good
+    b = rhs[nz:]
     products = jnp.sum(C[:, :, None] * work[None, :, :], 1)
-    lam, pivot = _eliminate(products[:, :m], products[:, m:] - b)
+    lam, definite = _eliminate(products[:, :m], products[:, m:] - b)
     x = work[:, m:] - jnp.sum(work[:, :m, None] * lam[None, :, :], 1)
-    return x, lam, jnp.minimum(smallest, pivot)
+    terms = C[:, :, None] * x[None, :, :]
+    scale = jnp.abs(b) + jnp.sum(jnp.abs(terms), 1)
+    accurate = jnp.all(jnp.abs(jnp.sum(terms, 1) - b) <= epsilon**0.75 * jnp.max(scale))
+    return jnp.concatenate([x, lam]), good & definite & accurate
 
 
 def _eliminate(
     matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
-) -> tuple[Float[Array, "n k"], Float[Array, ""]]:
-    """Gauss-Jordan elimination without exchanges: right for positive definite matrices.
+) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
+    """Gauss-Jordan elimination without exchanges, for definite matrices.
 
-    **Returns:** the solution, and the smallest pivot relative to its diagonal entry.
+    **Returns:** the solution, and whether every pivot is smaller than its diagonal entry, as
+    those of definite matrices are, but not too small.
     """
     n = matrix.shape[0]
     work, pivots = jnp.concatenate([matrix, rhs], 1), []
     for k in range(n):
         pivot = work[k, 0]
-        pivots.append(jnp.abs(pivot))
+        pivots.append(pivot)
         row = work[k, 1:] / jnp.where(pivot == 0, 1, pivot)
         # Row k becomes this one; all others lose their entry in column k, then left away.
         others = work[:, 1:] - work[:, :1] * row[None, :]
         work = jnp.where(np.arange(n)[:, None] == k, row[None, :], others)
-    diagonal = jnp.abs(jnp.diagonal(matrix))
-    sizes = jnp.where(diagonal > 0, diagonal, 1)
-    return work, jnp.min(jnp.stack(pivots) / sizes, initial=jnp.inf)
+    diagonal, epsilon = jnp.diagonal(matrix), jnp.finfo(matrix.dtype).eps
+    ratios = jnp.stack(pivots) / jnp.where(diagonal == 0, 1, diagonal)
+    return work, jnp.all((ratios > epsilon**0.25) & (ratios <= 1 + epsilon**0.5))
