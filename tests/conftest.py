@@ -8,7 +8,7 @@ import sys
 
 # XLA's older code generator for CPUs, without optimisation, compiles three times as fast, and
 # compiling is most of what the tests do. A version that no longer knows an option would abort,
-# hence the trial. The main job and the benchmarks run as XLA does by default.
+# hence the trial. The main job and the figures run as XLA does by default.
 FLAGS = "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
 if "XLA_FLAGS" not in os.environ:
     trial = [sys.executable, "-c", "import jax; jax.devices()"]
