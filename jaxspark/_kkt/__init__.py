@@ -5,7 +5,7 @@ from ._base import (
     kkt_blocks as kkt_blocks,
     KKTBlocks as KKTBlocks,
 )
-from ._dense import DenseLU as DenseLU
+from ._dense import DenseLU as DenseLU, lu_factors as lu_factors
 from ._elementwise import ElementwiseInverse as ElementwiseInverse
 from ._inverse import DenseInverse as DenseInverse
 from ._saddle import saddle_solve as saddle_solve

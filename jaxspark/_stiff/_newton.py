@@ -1,0 +1,124 @@
+"""Newton's iteration for the stage equations, with a fresh matrix every time."""
+
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from .._custom_types import BoolScalar, FloatScalar
+from .._kkt import lu_factors
+from .._results import RESULTS
+from .._system import FlatSystem
+from ._coefficients import GGLCoefficients
+from ._residual import GGLStages, stage_equations
+
+
+# Every iteration has its own matrix: where ten are not enough, the step was too long.
+MAX_ITERATIONS = 10
+CONVERGED, AT_ONCE, NEGLIGIBLE = 0.05, 5e-5, 1e-9
+
+NewtonMode = Literal["g0", "gl", "fcm"]
+
+
+class Converged(eqx.Module):
+    """The stages, how many iterations they took, and how it ended."""
+
+    stages: GGLStages
+    iterations: Int[Array, ""]
+    result: RESULTS
+
+
+class Weights(eqx.Module):
+    """What errors are measured by: `atol + rtol |x|` for every coordinate and velocity."""
+
+    y: Float[Array, " ny"]
+    z: Float[Array, " nz"]
+
+
+def start_stages(
+    system: FlatSystem,
+    stages: int,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    multipliers: tuple[Array, Array] | None = None,
+) -> GGLStages:
+    """The state itself at every stage, and multipliers 0 unless others are given."""
+    none = jnp.zeros(system.nlam, y0.dtype)
+    lam, psi = (none, jnp.zeros(system.npsi, y0.dtype)) if multipliers is None else multipliers
+    return GGLStages(*(jnp.tile(x[None, :], (stages, 1)) for x in (y0, z0, lam, psi, none)))
+
+
+def newton(
+    system: FlatSystem,
+    coefficients: GGLCoefficients,
+    t0: FloatScalar,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    h: FloatScalar,
+    guess: GGLStages,
+    weights: Weights,
+    idle: BoolScalar,
+    mode: NewtonMode,
+) -> Converged:
+    """Iterate to convergence.
+
+    The mode says at which multipliers the matrix is taken. A raw residual at a guess off the
+    constraints, multiplied by the stiffness that it meets, is no force; a matrix that holds it
+    makes the iteration converge slowly, or stop at what is not a solution.
+
+    - `"g0"`: 0 in the first iteration, those just found afterwards.
+    - `"gl"`: those of the guess in the first.
+    - `"fcm"`: 0 always: linear convergence.
+
+    Source: J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical solution of
+    highly oscillatory constrained multibody dynamic systems*, section 3, for the matrix without
+    the geometric stiffness of the residual; the test for convergence is that of E. Hairer & G.
+    Wanner, *Solving Ordinary Differential Equations II*, IV.8 (8.10).
+    """
+    start, unravel = jax.flatten_util.ravel_pytree(guess)
+
+    def residual(x):
+        stages = stage_equations(system, coefficients, t0, y0, z0, h, unravel(x))
+        return jax.flatten_util.ravel_pytree(stages)[0]
+
+    def at(x):
+        if mode != "fcm":
+            return x
+        stages = unravel(x)
+        none = jax.tree.map(jnp.zeros_like, (stages.lam, stages.psi, stages.mu))
+        return jax.flatten_util.ravel_pytree(GGLStages(stages.y, stages.z, *none))[0]
+
+    def size(update):
+        change = unravel(update)
+        parts = [change.y / weights.y[None, :], h * change.z / weights.z[None, :]]
+        return jnp.sqrt(jnp.mean(jnp.concatenate([jnp.ravel(part) for part in parts]) ** 2))
+
+    def body(carry):
+        x, count, previous, _, _ = carry
+        factors = lu_factors(jax.jacfwd(residual)(at(x)))
+        update = factors.solve(residual(x)[None, :])[0]
+        change = size(update)
+        rate = change / previous
+        converged = (count > 0) & (rate < 1) & (rate * change <= CONVERGED * (1 - rate))
+        converged = converged | (change <= jnp.where(count == 0, AT_ONCE, NEGLIGIBLE))
+        failed = ~jnp.isfinite(change) | ((count > 0) & (rate >= 2))
+        return x - update, count + 1, change, converged, failed & ~converged
+
+    def unfinished(carry):
+        _, count, _, converged, failed = carry
+        return ~(converged | failed) & (count < MAX_ITERATIONS)
+
+    infinity, none = jnp.asarray(jnp.inf, y0.dtype), jnp.zeros((), jnp.int32)
+    with jax.named_scope("jaxspark_newton"):
+        x, count, change, converged, _ = jax.lax.while_loop(
+            unfinished, body, (start, none, infinity, idle, jnp.asarray(False))
+        )
+    at_once = ~jnp.isfinite(change) & (count == 1)
+    limit = count >= MAX_ITERATIONS
+    result = RESULTS.where(limit, RESULTS.newton_iteration_limit, RESULTS.newton_diverged)
+    result = RESULTS.where(at_once, RESULTS.nonfinite, result)
+    result = RESULTS.where(converged, RESULTS.successful, result)
+    return Converged(unravel(x), count, result)

@@ -1,0 +1,112 @@
+"""One step of a stiff method, as a pure function."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
+from jaxtyping import Array, Float, Int
+
+from .._consistent import project_nearby
+from .._custom_types import FloatScalar
+from .._implicit import (
+    CHECKPOINT_NAME,
+    differentiable_root,
+    preconditioned_solve,
+    stop_gradient,
+)
+from .._kkt import lu_factors
+from .._results import RESULTS
+from .._system import FlatSystem
+from ._coefficients import GGLCoefficients
+from ._newton import newton, NewtonMode, start_stages, Weights
+from ._residual import GGLStages, stage_equations
+
+
+class GGLStep(eqx.Module):
+    """The end of a step and what is known about it.
+
+    - `y`, `z`: the end, on the constraints; on failure, the start.
+    - `stages`: those that the iteration found.
+    - `iterations`, `result`: of Newton's method.
+    """
+
+    y: Float[Array, " ny"]
+    z: Float[Array, " nz"]
+    stages: GGLStages
+    iterations: Int[Array, ""]
+    result: RESULTS
+
+
+def ggl_step(
+    system: FlatSystem,
+    coefficients: GGLCoefficients,
+    t0: FloatScalar,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    h: FloatScalar,
+    weights: Weights,
+    mode: NewtonMode,
+    multipliers: tuple[Array, Array] | None = None,
+) -> GGLStep:
+    """One step from `(t0, y0, z0)` to `t0 + h`; with `h = 0` the state unchanged.
+
+    The stages are those of a method that damps, in the stabilised index-2 form; its end is moved
+    onto the constraints, which it satisfies to the tolerance, to rounding error. Differentiable
+    with respect to everything but the weights and the multipliers, which are starting values.
+    """
+    idle = h == 0
+    h = jnp.where(idle, jnp.ones_like(h), h)
+    frozen = stop_gradient((system, t0, y0, z0, h))
+    s = len(coefficients.c)
+    guess = start_stages(frozen[0], s, frozen[2], frozen[3], stop_gradient(multipliers))
+    found = newton(frozen[0], coefficients, *frozen[1:], guess, stop_gradient(weights), idle, mode)
+    good = checkpoint_name(found.result == RESULTS.successful, CHECKPOINT_NAME)
+    finite = start_stages(frozen[0], s, frozen[2], frozen[3])
+    root = jax.tree.map(lambda a, b: jnp.where(good, a, b), found.stages, finite)
+    moved = good & ~idle
+
+    def held(x):
+        return jnp.where(moved, x, jax.lax.stop_gradient(x)) if eqx.is_inexact_array(x) else x
+
+    operands = jax.tree.map(held, (system, t0, y0, z0, h))
+    residual, linear_solve = _equations(coefficients)
+    stages = differentiable_root(residual, operands, root, linear_solve)
+    end_y, end_z, near = project_nearby(system, t0 + h, stages.y[-1], stages.z[-1])
+    result = RESULTS.where(near | ~good | idle, found.result, RESULTS.projection_failed)
+    moved = moved & near
+    y1, z1 = jnp.where(moved, end_y, y0), jnp.where(moved, end_z, z0)
+    return GGLStep(y1, z1, stop_gradient(root), found.iterations, result)
+
+
+def _equations(coefficients: GGLCoefficients) -> Any:
+    """The residual and the solver for its derivative, as functions of all operands."""
+
+    def residual(x, operands):
+        system, t0, y0, z0, h = operands
+        return stage_equations(system, coefficients, t0, y0, z0, h, x)
+
+    def linear_solve(matvec, rhs, at, operands):
+        flat, unravel = jax.flatten_util.ravel_pytree(stop_gradient(at))
+        frozen = stop_gradient(operands)
+
+        def on_vectors(x):
+            return jax.flatten_util.ravel_pytree(residual(unravel(x), frozen))[0]
+
+        factors = lu_factors(jax.jacfwd(on_vectors)(flat))
+
+        def inverse(solve):
+            def apply(x):
+                vector = jax.flatten_util.ravel_pytree(x)[0]
+                return unravel(solve(vector[None, :])[0])
+
+            return apply
+
+        return preconditioned_solve(
+            matvec, inverse(factors.solve), inverse(factors.solve_transposed), rhs,
+            (1.0, 1.0, 1e-6, 1e-6, 1e-6),
+        )  # fmt: skip
+
+    return residual, linear_solve
