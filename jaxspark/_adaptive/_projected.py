@@ -45,8 +45,7 @@ class Projected(AbstractWrappedSolver):
     The best choice among explicit methods, for motions that are not stiff and not too long.
     At times saved by `diffrax.SaveAt(ts=...)` and at events the constraints hold as far as the
     solver's interpolation is accurate: [`jaxspark.project`][] in `diffrax.SaveAt(fn=...)` helps.
-    Not for `diffrax.BacksolveAdjoint`. A step whose projection fails is
-    rejected.
+    Not for `diffrax.BacksolveAdjoint`. A step whose projection fails is rejected.
 
     **Arguments:**
 
@@ -109,7 +108,7 @@ class Projected(AbstractWrappedSolver):
         solver_state: Any,
         made_jump: Any,
     ) -> tuple[Any, Any, Any, Any, diffrax.RESULTS]:
-        """A step of the solver, and the nearest consistent state to its end."""
+        """A step of the solver, and a consistent state next to its end."""
         if not isinstance(y0, (tuple, list)) or len(y0) != 2:
             raise TypeError(
                 "jaxspark.Projected needs the pair (y, z) as its state. It cannot be nested, nor "
@@ -138,7 +137,7 @@ class Projected(AbstractWrappedSolver):
 
 @eqx.filter_jit
 def _projected(at: Point, start: Point) -> tuple[State, State, BoolScalar]:
-    """The nearest consistent state; whether there is one. A step that overflowed has none."""
+    """A consistent state nearby; whether there is one. A step that overflowed has none."""
     flat, y, z = at.flat()
     _, y0, z0 = start.flat()
     finite = jnp.all(jnp.isfinite(y)) & jnp.all(jnp.isfinite(z))

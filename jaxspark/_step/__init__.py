@@ -12,6 +12,7 @@ from ._predict import (
 from ._residual import stage_residual as stage_residual
 from ._stages import Stages as Stages
 from ._step import (
+    differentiated_if as differentiated_if,
     factorised_step as factorised_step,
     flat_step as flat_step,
     StepInfo as StepInfo,

@@ -112,7 +112,7 @@ def factorised_step(
 
     kept = factorised.only_if(good) if keep_factors else None
     moved = good & ~idle
-    operands = _differentiated_if(moved, (system, t0, y0, z0, h))
+    operands = differentiated_if(moved, (system, t0, y0, z0, h))
     residual, linear_solve = _equations(tableau, linear_solver)
     stages = differentiable_root(residual, (*operands, kept), root, linear_solve)
     y1 = jnp.where(moved, stages.y[-1], y0)
@@ -121,7 +121,7 @@ def factorised_step(
     return y1, z1, info, factorised
 
 
-def _differentiated_if(moved: BoolScalar, operands: T) -> T:
+def differentiated_if(moved: BoolScalar, operands: T) -> T:
     """The operands, through which no derivative flows unless the step was made.
 
     Where none was, the functions may have been evaluated outside their domain: zero

@@ -19,6 +19,7 @@ from .._implicit import (
 )
 from .._kkt import lu_factors
 from .._results import RESULTS
+from .._step import differentiated_if
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
 from ._newton import newton, NewtonMode, start_stages, Weights
@@ -68,10 +69,7 @@ def ggl_step(
     root = jax.tree.map(lambda a, b: jnp.where(good, a, b), found.stages, finite)
     moved = good & ~idle
 
-    def held(x):
-        return jnp.where(moved, x, jax.lax.stop_gradient(x)) if eqx.is_inexact_array(x) else x
-
-    operands = jax.tree.map(held, (system, t0, y0, z0, h))
+    operands = differentiated_if(moved, (system, t0, y0, z0, h))
     residual, linear_solve = _equations(coefficients)
     stages = differentiable_root(residual, operands, root, linear_solve)
     end_y, end_z, near = project_nearby(system, t0 + h, stages.y[-1], stages.z[-1])
