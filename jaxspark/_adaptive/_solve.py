@@ -90,7 +90,9 @@ def solve(
     - `controller`: of the step size, in place of [`jaxspark.PIController`][] and the tolerances.
     - `adjoint`: how diffrax differentiates. The default admits every derivative, forward and
         reverse and of any order. `diffrax.RecursiveCheckpointAdjoint()` keeps less for reverse
-        mode, takes longer, and admits no `jax.jvp`.
+        mode, takes longer, and admits no `jax.jvp`. Reverse mode computes steps again, whose
+        sizes are then off by about eps / rtol, relatively, and the gradient by as much; forward
+        mode and a `controller` with sizes given in advance know no such error.
     - `progress_meter`: for instance `diffrax.TqdmProgressMeter()`.
     - `newton`, `linear_solver`, `predict`: as for `rollout`. A step that needs more than 50
         iterations is tried again with half its size, which costs less.
