@@ -56,6 +56,8 @@ from ._step import (
 from ._system import (
     AbstractConstrainedSystem as AbstractConstrainedSystem,
     ConstrainedSystem as ConstrainedSystem,
+    elongate as elongate,
+    Elongated as Elongated,
     LagrangianSystem as LagrangianSystem,
     MechanicalSystem as MechanicalSystem,
 )

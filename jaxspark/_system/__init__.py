@@ -6,6 +6,7 @@ from ._constrained import (
     ConstrainedSystem as ConstrainedSystem,
     require_callable as require_callable,
 )
+from ._elongated import elongate as elongate, Elongated as Elongated
 from ._flat import FlatSystem as FlatSystem, flatten as flatten
 from ._lagrangian import LagrangianSystem as LagrangianSystem
 from ._mechanical import MechanicalSystem as MechanicalSystem
