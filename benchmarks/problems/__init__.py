@@ -29,6 +29,26 @@ from ._skate_incline import skate_incline as skate_incline
 from ._sleigh_tow import sleigh_tow as sleigh_tow
 from ._slider_crank_flexible import slider_crank_flexible as slider_crank_flexible
 from ._spherical_kepler import spherical_kepler as spherical_kepler
+from ._stiff_spring_double_pendulum import (
+    stiff_spring_double_pendulum as stiff_spring_double_pendulum,
+    stiff_spring_double_pendulum_elongated as stiff_spring_double_pendulum_elongated,
+)
+from ._stiff_springs import (
+    rigid_double_pendulum as rigid_double_pendulum,
+    rigid_pendulum as rigid_pendulum,
+    spring_double_pendulum as spring_double_pendulum,
+    spring_pendulum as spring_pendulum,
+    swinging_bushing as swinging_bushing,
+    swinging_bushing_elongated as swinging_bushing_elongated,
+    swinging_rigid as swinging_rigid,
+)
+from ._yen_petzold import (
+    yen_petzold_bushing as yen_petzold_bushing,
+    yen_petzold_bushing_elongated as yen_petzold_bushing_elongated,
+    yen_petzold_linear as yen_petzold_linear,
+    yen_petzold_spring as yen_petzold_spring,
+    yen_petzold_spring_elongated as yen_petzold_spring_elongated,
+)
 
 
 PROBLEMS = {
@@ -53,5 +73,9 @@ PROBLEMS = {
     "spatial_four_bar": spatial_four_bar,
     "contact_oscillator": contact_oscillator,
     "magnetic_particle": magnetic_particle,
+    "yen_petzold_linear": yen_petzold_linear,
+    "yen_petzold_spring": yen_petzold_spring,
+    "yen_petzold_bushing": yen_petzold_bushing,
+    "stiff_spring_double_pendulum": stiff_spring_double_pendulum,
 }
 """All problems by name, each a function that builds it."""
