@@ -6,6 +6,7 @@ from ._adaptive import (
     ConstrainedTerm as ConstrainedTerm,
     DiffraxSolver as DiffraxSolver,
     Event as Event,
+    GGLSolver as GGLSolver,
     impact as impact,
     Occurrences as Occurrences,
     PIController as PIController,
@@ -53,6 +54,7 @@ from ._step import (
     Stages as Stages,
     StepInfo as StepInfo,
 )
+from ._stiff import GGL as GGL
 from ._system import (
     AbstractConstrainedSystem as AbstractConstrainedSystem,
     ConstrainedSystem as ConstrainedSystem,

@@ -2,6 +2,7 @@
 
 from ._controller import PIController as PIController
 from ._events import Event as Event, Occurrences as Occurrences
+from ._ggl_solver import GGLSolver as GGLSolver
 from ._impact import impact as impact
 from ._projected import Projected as Projected, UnderlyingTerm as UnderlyingTerm
 from ._solve import solve as solve

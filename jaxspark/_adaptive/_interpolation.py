@@ -8,10 +8,6 @@ import jax.numpy as jnp
 from diffrax import AbstractLocalInterpolation
 
 from .._custom_types import FloatScalar, State
-from .._implicit import stop_gradient
-from .._kkt import select_linear_solver
-from .._results import RESULTS
-from .._step import flat_step, interpolated_guess, Stages
 from ._term import derivative, Point, point
 
 
@@ -41,14 +37,14 @@ class ShorterStep(AbstractLocalInterpolation):
     """The solution inside a step, by a step of the same method from the same start.
 
     It has the order of the method and satisfies the constraints to rounding error, as a
-    polynomial would not, at the price of a Newton iteration, which the stages of the whole step
-    start close to its end. Differentiable, with respect to the time too.
+    polynomial would not, at the price of a Newton iteration. Differentiable, with respect to the
+    time too.
 
     - `t0`, `t1`: the interval, as diffrax counts time.
     - `start`, `h`: the time at which it starts and its size, in the user's direction of time.
     - `y`, `z`: the state there.
     - `stages`: those of the whole step.
-    - `problem`: `(system, args, method, newton, linear_solver)`.
+    - `problem`: `(system, args, solver)`.
     """
 
     t0: Any
@@ -57,7 +53,7 @@ class ShorterStep(AbstractLocalInterpolation):
     h: FloatScalar
     y: State
     z: State
-    stages: Stages
+    stages: Any
     problem: Frozen
 
     def evaluate(self, t0: Any, t1: Any = None, left: bool = True) -> Any:
@@ -85,15 +81,10 @@ class ShorterStep(AbstractLocalInterpolation):
 @eqx.filter_jit
 def _shorter(step: ShorterStep, fraction: FloatScalar) -> Point:
     """The end of a step over a fraction of the whole one."""
-    system, args, method, newton, linear_solver = step.problem.tree()
+    system, args, solver = step.problem.tree()
     first = point(system, step.start, step.y, step.z, args)
     flat, y0, z0 = first.flat()
-    tableau, h = method.tableau, step.h * fraction
-    guess = interpolated_guess(flat, tableau, y0, z0, step.stages, step.h, fraction)
-    y, z, info = flat_step(
-        flat, tableau, linear_solver or select_linear_solver(flat),
-        first.t, y0, z0, h, stop_gradient(guess), newton,
-    )  # fmt: skip
-    good = info.result == RESULTS.successful
+    y, z, good = solver.shorter(flat, first.t, y0, z0, step.h, step.stages, fraction)
     y, z = (jnp.where(good, x, jnp.nan) for x in (y, z))
-    return Point(system, first.args, first.t + h, flat.unravel_y(y), flat.unravel_z(z))
+    t = first.t + step.h * fraction
+    return Point(system, first.args, t, flat.unravel_y(y), flat.unravel_z(z))

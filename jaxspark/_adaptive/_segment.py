@@ -10,10 +10,10 @@ from jaxtyping import Array, Bool, Float
 
 from .._custom_types import Args, FloatScalar, IntScalar, State
 from .._results import RESULTS
+from ._base import AbstractConstrainedSolver, Costs, SolverState
 from ._events import diffrax_event, Event
 from ._interpolation import Frozen, ShorterStep
 from ._locate import locate
-from ._solver import Costs, DiffraxSolver, SolverState
 from ._term import ConstrainedTerm, point
 
 
@@ -23,7 +23,7 @@ class Options(eqx.Module):
     - `save`: `"ends"`, `"ts"` or `"steps"`.
     """
 
-    solver: DiffraxSolver
+    solver: AbstractConstrainedSolver
     controller: diffrax.AbstractStepSizeController
     events: tuple[Event, ...]
     adjoint: diffrax.AbstractAdjoint
@@ -130,8 +130,7 @@ def _last_step(
     """The last step of a solve, by which one inside it starts."""
     assert isinstance(last, SolverState)
     flat = point(term.system, last.t, y, z, args).flat()[0]
-    solver = options.solver
-    problem = (term.system, args, solver.method, solver.newton, solver.linear_solver)
+    problem = (term.system, args, options.solver)
     zero, one = jnp.zeros_like(last.t), jnp.ones_like(last.t)
     return ShorterStep(
         zero, one, last.t, last.h, flat.unravel_y(last.y), flat.unravel_z(last.z),

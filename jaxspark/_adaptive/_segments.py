@@ -12,9 +12,9 @@ from .._consistent import flat_project
 from .._custom_types import Args, BoolScalar, FloatScalar, IntScalar, State
 from .._results import RESULTS
 from .._system import flatten
+from ._base import Costs
 from ._events import Occurrences, offsets, reset_state
 from ._segment import Options, run_segment, Segment
-from ._solver import Costs
 from ._term import ConstrainedTerm
 
 

@@ -23,10 +23,13 @@ from .._kkt import AbstractLinearSolver, kkt_blocks, select_linear_solver
 from .._results import RESULTS
 from .._rollout import consistency_tolerance, initial_result, raise_on_failure, Solution, Statistics
 from .._step import NewtonOptions
+from .._stiff import GGL
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 from .._tableau import AbstractSparkMethod
+from ._base import AbstractConstrainedSolver
 from ._controller import PIController
 from ._events import as_events
+from ._ggl_solver import GGLSolver
 from ._segment import Options
 from ._segments import Motion, Progress, run_segments
 from ._solver import DiffraxSolver
@@ -35,7 +38,7 @@ from ._term import ConstrainedTerm
 
 def solve(
     system: AbstractConstrainedSystem,
-    method: AbstractSparkMethod,
+    method: AbstractSparkMethod | GGL,
     y0: State,
     z0: State,
     args: Args = None,
@@ -56,7 +59,7 @@ def solve(
     controller: diffrax.AbstractStepSizeController | None = None,
     adjoint: diffrax.AbstractAdjoint = diffrax.DirectAdjoint(),
     progress_meter: diffrax.AbstractProgressMeter = diffrax.NoProgressMeter(),
-    newton: NewtonOptions = NewtonOptions(max_iterations=50),
+    newton: NewtonOptions | None = None,
     linear_solver: AbstractLinearSolver | None = None,
     predict: bool = True,
     consistency_tol: float | Literal["auto"] | None = "auto",
@@ -70,7 +73,8 @@ def solve(
 
     **Arguments:**
 
-    - `system`, `method`, `y0`, `z0`, `args`: as for [`jaxspark.rollout`][].
+    - `system`, `y0`, `z0`, `args`: as for [`jaxspark.rollout`][].
+    - `method`: a SPARK method, or [`jaxspark.GGL`][] for what is stiff.
     - `t0`, `t1`: initial and final time; time may run backward.
     - `rtol`, `atol`: relative and absolute tolerance of positions and velocities. Default: 1e-6
         in double and 1e-3 in single precision, and `atol = rtol`. The error at a given time is
@@ -94,8 +98,8 @@ def solve(
         sizes are then off by about eps / rtol, relatively, and the gradient by as much; forward
         mode and a `controller` with sizes given in advance know no such error.
     - `progress_meter`: for instance `diffrax.TqdmProgressMeter()`.
-    - `newton`, `linear_solver`, `predict`: as for `rollout`. A step that needs more than 50
-        iterations is tried again with half its size, which costs less.
+    - `newton`, `linear_solver`, `predict`: as for `rollout`; not for [`jaxspark.GGL`][]. A step
+        that needs more than 50 iterations is tried again with half its size, which costs less.
     - `consistency_tol`, `throw`: as for `rollout`.
 
     **Returns:** a [`jaxspark.Solution`][]. If it fails, or ends at an event, the rows after it
@@ -105,7 +109,7 @@ def solve(
     input that can never be right.
 
     Source: `diffrax.diffeqsolve` with [`jaxspark.ConstrainedTerm`][] and
-    [`jaxspark.DiffraxSolver`][].
+    [`jaxspark.DiffraxSolver`][] or [`jaxspark.GGLSolver`][].
     """
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
@@ -117,11 +121,13 @@ def solve(
         # As arrays: other values need no compilation.
         rtol, atol = (jnp.asarray(x, dtype) for x in _tolerances(rtol, atol, dtype))
         max_step = None if max_step is None else jnp.asarray(max_step, dtype)
-        controller = PIController(rtol, atol, dtmax=max_step)
+        gains = dict(pcoeff=0.0, icoeff=1.0) if isinstance(method, GGL) else {}
+        controller = PIController(rtol, atol, dtmax=max_step, **gains)
     elif not (rtol is None and atol is None and max_step is None):
         raise ValueError("Give either a controller or rtol, atol and max_step.")
+    solver = _solver(method, newton, linear_solver, predict, controller)
     options = Options(
-        DiffraxSolver(method, newton, linear_solver, predict), controller, as_events(events),
+        solver, controller, as_events(events),
         adjoint, progress_meter, "steps" if steps else "ends" if ts is None else "ts",
         dense, multipliers, None if max_steps is None else int(max_steps), int(max_events),
         consistency_tolerance(consistency_tol, dtype),
@@ -135,6 +141,26 @@ def solve(
     return raise_on_failure(
         solution, lambda end: constraint_rank(system, end.t1, end.y1, end.z1, stop_gradient(args))
     )
+
+
+def _solver(
+    method: AbstractSparkMethod | GGL,
+    newton: NewtonOptions | None,
+    linear_solver: AbstractLinearSolver | None,
+    predict: bool,
+    controller: diffrax.AbstractStepSizeController,
+) -> AbstractConstrainedSolver:
+    if not isinstance(method, GGL):
+        newton = NewtonOptions(max_iterations=50) if newton is None else newton
+        return DiffraxSolver(method, newton, linear_solver, predict)
+    if newton is not None or linear_solver is not None:
+        raise ValueError(
+            "jaxspark.GGL has a Newton iteration of its own, with a fresh matrix every time: "
+            "newton and linear_solver are for other methods. GGL(method, newton=...) chooses how."
+        )
+    tolerances = (getattr(controller, name, None) for name in ("rtol", "atol"))
+    rtol, atol = (1e-9 if x is None else x for x in tolerances)
+    return GGLSolver(method, rtol, atol)
 
 
 def _check_sizes(first_step: Any, max_step: Any, controller: Any) -> None:

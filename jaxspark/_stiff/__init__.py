@@ -6,9 +6,16 @@ from ._coefficients import (
 )
 from ._estimate import (
     error_filter as error_filter,
-    independent as independent,
+    free_entries as free_entries,
     raw_error as raw_error,
+    step_error as step_error,
 )
-from ._newton import NewtonMode as NewtonMode, Weights as Weights
+from ._independent import independent as independent
+from ._method import GGL as GGL
+from ._newton import (
+    NewtonMode as NewtonMode,
+    start_stages as start_stages,
+    Weights as Weights,
+)
 from ._residual import GGLStages as GGLStages
 from ._step import ggl_step as ggl_step, GGLStep as GGLStep

@@ -1,0 +1,49 @@
+"""Methods for stiff, highly oscillatory mechanisms."""
+
+import dataclasses
+from typing import get_args
+
+from .._tableau import AbstractSparkMethod
+from ._coefficients import ggl_coefficients, GGLCoefficients
+from ._newton import NewtonMode
+
+
+@dataclasses.dataclass(frozen=True)
+class GGL:
+    """A method that damps, on the stabilised index-2 form: steps are those of the slow motion.
+
+    `jaxspark.solve(system, jaxspark.GGL(jaxspark.RadauIIA(3)), ...)` integrates mechanisms with
+    stiff springs, bushings or beams, once their oscillations are damped or as small as the
+    tolerance, with steps that do not depend on the stiffness. Declare potentials that are stiff
+    by [`jaxspark.Elongated`][]: that is worth more than any choice here.
+
+    **Arguments:**
+
+    - `method`: `RadauIIA(2)`, for what oscillates; `RadauIIA(3)`, in general; or
+        `Lobatto(3, "C", "C", "C")`.
+    - `newton`: at which multipliers the matrix of Newton's iteration is taken: `"g0"`, 0 in the
+        first iteration and those just found afterwards; `"gl"`, those of the last step at first;
+        `"fcm"`, 0 always.
+
+    **Raises:** `TypeError` if `method` is no method; `ValueError` if it does not damp, or for an
+    unknown `newton`.
+
+    Source: J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical solution of
+    highly oscillatory constrained multibody dynamic systems*, for the form and the matrix; E.
+    Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, IV.8, for the methods.
+    """
+
+    method: AbstractSparkMethod
+    newton: NewtonMode = "g0"
+
+    def __post_init__(self):
+        if not isinstance(self.method, AbstractSparkMethod):
+            raise TypeError(f"method must be a method such as RadauIIA(2); got {self.method!r}.")
+        if self.newton not in get_args(NewtonMode):
+            raise ValueError(f"newton must be one of {get_args(NewtonMode)}; got {self.newton!r}.")
+        ggl_coefficients(self.method.tableau)
+
+    @property
+    def coefficients(self) -> GGLCoefficients:
+        """Those of the stage equations."""
+        return ggl_coefficients(self.method.tableau)
