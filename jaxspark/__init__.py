@@ -15,6 +15,11 @@ from ._adaptive import (
     underlying_ode as underlying_ode,
     UnderlyingTerm as UnderlyingTerm,
 )
+from ._bdf import (
+    bdf as bdf,
+    BDFSolution as BDFSolution,
+    BDFStatistics as BDFStatistics,
+)
 from ._consistent import (
     constraint_rank as constraint_rank,
     constraint_residuals as constraint_residuals,

@@ -1,6 +1,5 @@
 """Derivatives of adaptive solutions."""
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,32 +7,19 @@ import pytest
 
 import jaxspark
 from benchmarks.adaptive._transforms import end, fixed
-from benchmarks.problems import pendulum as pendulum_problem
 from helpers import pendulum, PENDULUM_ARGS, pendulum_start
 
 
 THETA = jnp.array([1.0, 9.81])
 
 
-# Reverse mode computes the steps again from checkpoints, and another program rounds otherwise:
-# step sizes are then off by about eps / rtol, relatively, and the gradient by as much. Sizes that
-# are given are the same each time.
-GIVEN = dict(controller=diffrax.StepTo(ts=jnp.linspace(0, 2, 41)))
+# So tight that two programs agree even if rounding makes one of them reject another step.
+TIGHT = 1e-12
 OPTIONS = dict(max_steps=128, method=jaxspark.Gauss(4))
 
 
-def value(theta, tolerance=1e-7):
-    return end(theta, tolerance, **OPTIONS)[0]
-
-
-def value_by_given_steps(theta):
-    problem = pendulum_problem()
-    args = dict(problem.args, l=theta[0], g=theta[1])
-    solution = jaxspark.solve(
-        problem.system, OPTIONS["method"], theta[0] * problem.y0, problem.z0, args, t1=2.0,
-        max_steps=128, throw=False, **GIVEN,
-    )  # fmt: skip
-    return jnp.sum(solution.y1**3) + solution.z1[0]
+def value(theta):
+    return end(theta, TIGHT, **OPTIONS)[0]
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +31,8 @@ def exact():
 def test_forward_is_reverse_is_that_of_equal_steps(exact):
     reverse = jax.jit(jax.grad(value))(THETA)
     forward = jax.jit(jax.jacfwd(value))(THETA)
-    assert np.max(np.abs(forward - exact[0])) <= 1e-7
-    assert np.max(np.abs(reverse - forward)) <= 1e-8
-
-
-def test_forward_is_reverse_by_given_steps(exact):
-    reverse = jax.jit(jax.grad(value_by_given_steps))(THETA)
-    forward = jax.jit(jax.jacfwd(value_by_given_steps))(THETA)
-    assert np.max(np.abs(forward - exact[0])) <= 1e-8
-    assert np.max(np.abs(reverse - forward)) <= 1e-12
+    assert np.max(np.abs(reverse - forward)) <= 1e-11
+    assert np.max(np.abs(reverse - exact[0])) <= 1e-6
 
 
 def test_second_derivatives(exact):
@@ -63,12 +42,12 @@ def test_second_derivatives(exact):
 
 def test_gradients_in_a_batch():
     thetas = THETA[None, :] * jnp.array([[1.0, 1.0], [0.8, 1.1], [1.2, 0.9]])
-    tolerances = jnp.array([1e-7, 1e-6, 1e-5])
-    gradient = jax.grad(value)
+    tolerances = TIGHT * jnp.array([1.0, 3.0, 10.0])
+    gradient = jax.grad(lambda theta, tolerance: end(theta, tolerance, **OPTIONS)[0])
     batch = jax.jit(jax.vmap(gradient))(thetas, tolerances)
     single = jax.jit(gradient)
     for lane in range(3):
-        assert np.max(np.abs(batch[lane] - single(thetas[lane], tolerances[lane]))) <= 1e-8
+        assert np.max(np.abs(batch[lane] - single(thetas[lane], tolerances[lane]))) <= 1e-11
 
 
 def saved(angle, t1, gravity):

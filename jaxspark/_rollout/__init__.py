@@ -5,6 +5,7 @@ from ._errors import raise_on_failure as raise_on_failure, SolveError as SolveEr
 from ._initial import (
     consistency_tolerance as consistency_tolerance,
     initial_result as initial_result,
+    largest as largest,
 )
 from ._manual import step as step
 from ._rollout import rollout as rollout

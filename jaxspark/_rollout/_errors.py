@@ -20,11 +20,11 @@ class SolveError(RuntimeError):
     **Arguments:**
 
     - `message`: what happened, where, and the cure.
-    - `solution`: the [`jaxspark.Solution`][].
+    - `solution`: the [`jaxspark.Solution`][], or [`jaxspark.BDFSolution`][].
     - `rank`: the [`jaxspark.ConstraintRank`][] of the constraints at the last good state.
     """
 
-    def __init__(self, message: str, solution: Solution, rank: ConstraintRank):
+    def __init__(self, message: str, solution: Any, rank: ConstraintRank):
         super().__init__(message)
         self.solution = solution
         self.rank = rank

@@ -1,0 +1,182 @@
+"""The steps that were made, once more: their derivatives, sizes and orders held constant."""
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._custom_types import BoolScalar, FloatScalar, IntScalar
+from .._implicit import attach_derivative, differentiable_root, preconditioned_solve, stop_gradient
+from .._kkt import lu_factors
+from .._step import differentiated_if
+from .._system import FlatSystem
+from ._equations import parts, stabilised
+from ._formulations import Formulation
+from ._rows import Rows
+
+
+States = Float[Array, "columns states"]
+Unknown = tuple[Array, Array, Array, Array]
+
+# Of the multipliers rounding errors are amplified by one over the step size.
+EMPHASIS = (1.0, 1.0, 1e-6, 1e-6)
+
+
+class Before(eqx.Module):
+    """What a step starts from.
+
+    - `x`: the last row, `(q, v, mu, lam)`.
+    - `states`: the last coordinates and velocities, the latest first, as many as a prediction of
+        the highest order needs; before the start, those of a motion with its derivative.
+    - `spans`: how long ago each of them was.
+    - `t`: the time.
+    - `at`: the time and coordinates of the last matrix.
+    """
+
+    x: Unknown
+    states: States
+    spans: Float[Array, " columns"]
+    t: FloatScalar
+    at: tuple[FloatScalar, Float[Array, " n"]]
+
+
+def lagrange(
+    spans: Float[Array, " columns"], k: IntScalar, ahead: FloatScalar
+) -> tuple[Float[Array, " columns"], Float[Array, " columns"]]:
+    """Weights of the polynomial of degree `k` through past states, and of its derivative.
+
+    **Arguments:**
+
+    - `spans`: how long ago the states were.
+    - `ahead`: where the polynomial is evaluated.
+    """
+    used = jnp.arange(spans.size, dtype=k.dtype) <= k
+    others = used[None, :] & ~jnp.eye(spans.size, dtype=bool)
+    apart = jnp.where(others, spans[None, :] - spans[:, None], 1)
+    ahead_of = jnp.where(others, spans[None, :] + ahead, 1)
+    value = jnp.where(used, jnp.prod(ahead_of / apart, 1), 0)
+    return value, value * jnp.sum(jnp.where(others, 1 / ahead_of, 0), 1)
+
+
+def step_residual(x: Unknown, operands) -> Unknown:
+    """The equations of one step of the BDF, as a function of `(q, v, mu, lam)`.
+
+    Source: K. E. Brenan, S. L. Campbell & L. R. Petzold, *Numerical Solution of Initial-Value
+    Problems in Differential-Algebraic Equations*, (5.2.4): the fixed leading coefficient.
+    """
+    system, t, predicted, slope, leading, at = operands
+    states = jnp.concatenate(x[:2])
+    none = jnp.zeros(2 * system.nlam + system.npsi, states.dtype)
+    rate = jnp.concatenate([slope + leading * (states - predicted), none])
+    return parts(system, stabilised(system, t, jnp.concatenate(x), rate, at))
+
+
+def _linear_solve(matvec, rhs, at, operands):
+    flat, unravel = jax.flatten_util.ravel_pytree(stop_gradient(at))
+    frozen = stop_gradient(operands)
+
+    def on_vectors(x):
+        return jax.flatten_util.ravel_pytree(step_residual(unravel(x), frozen))[0]
+
+    factors = lu_factors(jax.jacfwd(on_vectors)(flat))
+
+    def inverse(solve):
+        def apply(x):
+            vector = jax.flatten_util.ravel_pytree(x)[0]
+            return unravel(solve(vector[None, :])[0])
+
+        return apply
+
+    solve, transposed = inverse(factors.solve), inverse(factors.solve_transposed)
+    return preconditioned_solve(matvec, solve, transposed, rhs, EMPHASIS)
+
+
+def _advance(
+    system: FlatSystem, formulation: Formulation, before: Before, row: Rows, active: BoolScalar
+) -> Before:
+    n, h, k = system.ny, row.h, row.k
+    value, derivative = lagrange(before.spans, k, h)
+    predicted, slope = value @ before.states, derivative @ before.states
+    orders = 1 / jnp.arange(1, before.spans.size + 1, dtype=h.dtype)
+    used = jnp.arange(before.spans.size, dtype=k.dtype) < k
+    leading = jnp.sum(jnp.where(used, orders, 0)) / h
+    there, _ = lagrange(before.spans, row.k_matrix, row.ahead)
+    fresh = before.t + row.ahead, there @ before.states[:, :n]
+    matrix = jax.tree.map(lambda a, b: jnp.where(row.refreshed, a, b), fresh, before.at)
+    t = before.t + h
+    at = {"cm_step": (t, predicted[:n]), "cm_frozen": matrix}.get(formulation)
+    operands = differentiated_if(active, (system, t, predicted, slope, leading, at))
+    root = jax.tree.map(lambda a, b: jnp.where(active, a, b), parts(system, row.x), before.x)
+    x = differentiable_root(step_residual, operands, root, _linear_solve)
+    states = jnp.concatenate([jnp.concatenate(x[:2])[None, :], before.states[:-1]])
+    spans = jnp.concatenate([jnp.zeros_like(h)[None], before.spans[:-1] + h])
+    return Before(x, states, spans, t, matrix)
+
+
+def attach_rows(
+    system: FlatSystem,
+    formulation: Formulation,
+    max_order: int,
+    rows: Rows,
+    last: IntScalar,
+    first_step: FloatScalar,
+    start: tuple[Array, Array, Unknown],
+    times: tuple[FloatScalar, FloatScalar],
+) -> tuple[Float[Array, " rows"], Float[Array, "rows unknowns"]]:
+    """The times and unknowns of all rows, with their derivatives; they are not computed again.
+
+    The equations of each step are differentiated as they were solved: those of `"cm_step"` with
+    the annihilator at the prediction, those of `"cm_frozen"` with that at the last matrix.
+    Step sizes are held constant, as fractions of `t1 - t0`.
+
+    **Arguments:**
+
+    - `rows`: of the steps, padded.
+    - `last`: the last that was made.
+    - `first_step`: the first step size that was tried, which the first derivative belongs to.
+    - `start`: coordinates and velocities, their derivatives, and all unknowns, at the start.
+    - `times`: `t0` and `t1`.
+    """
+    recorded = stop_gradient((last, first_step, rows))
+    found = recorded[2].t, recorded[2].x
+
+    def correction(found, parameters):
+        moving, recorded = parameters
+        again = replay(formulation, max_order, moving, stop_gradient(recorded))
+        return jax.tree.map(lambda a, b: jax.lax.stop_gradient(a) - b, found, again)
+
+    moving = (system, start, times)
+    return attach_derivative(correction, found, (moving, recorded))
+
+
+def replay(formulation: Formulation, max_order: int, moving, recorded):
+    """The recorded times and unknowns, as a differentiable function of `moving`."""
+    system, (states, rates, x), (t0, t1) = moving
+    last, first_step, rows = recorded
+    span = jnp.where(t1 == t0, 1, t1 - t0)
+    scale = span / jax.lax.stop_gradient(span)
+    # Where no step was made there may be no first size either.
+    first_step = jnp.where(first_step == 0, 1, first_step)
+    ghosts = first_step * scale * jnp.arange(max_order + 1, dtype=t0.dtype)
+    history = states[None, :] - ghosts[:, None] * rates[None, :]
+    before = Before(x, history, ghosts, t0, (t0, states[: system.ny]))
+
+    def body(before, inputs):
+        row, number = inputs
+        active = number <= last
+        h, ahead = (jnp.where(active, x, first_step) * scale for x in (row.h, row.ahead))
+        row = eqx.tree_at(lambda row: (row.h, row.ahead), row, (h, ahead))
+
+        def advance(before):
+            return _advance(system, formulation, before, row, active)
+
+        before = jax.lax.cond(active, advance, lambda before: before, before)
+        return before, (before.t, jnp.concatenate(before.x))
+
+    numbers = jnp.arange(1, rows.h.size, dtype=last.dtype)
+    steps = jax.tree.map(lambda leaf: leaf[1:], rows)
+    _, (ts, xs) = jax.lax.scan(body, before, (steps, numbers))
+    first = t0[None], jnp.concatenate(x)[None, :]
+    ts, xs = (jnp.concatenate(pair) for pair in zip(first, (ts, xs), strict=True))
+    return ts, xs
