@@ -5,6 +5,7 @@ import importlib.metadata
 from ._adaptive import (
     ConstrainedTerm as ConstrainedTerm,
     DiffraxSolver as DiffraxSolver,
+    DiscreteAdjoint as DiscreteAdjoint,
     Event as Event,
     GGLSolver as GGLSolver,
     impact as impact,

@@ -17,7 +17,7 @@ METHOD = jaxspark.Gauss(3)
 
 
 def end(
-    theta, tolerance=1e-9, t1=2.0, adjoint=diffrax.DirectAdjoint(), max_steps=512, method=METHOD
+    theta, tolerance=1e-9, t1=2.0, adjoint=jaxspark.DiscreteAdjoint(), max_steps=512, method=METHOD
 ):
     """A function of the end of the pendulum's motion: `theta` is its length and gravity."""
     problem = pendulum()
@@ -139,6 +139,7 @@ def _through_events() -> Iterator[Figure]:
 def _memory(theta) -> Iterator[Figure]:
     """Temporary memory of a gradient, as the compiler states it."""
     adjoints = {
+        "DiscreteAdjoint": jaxspark.DiscreteAdjoint(),
         "DirectAdjoint": diffrax.DirectAdjoint(),
         "RecursiveCheckpointAdjoint": diffrax.RecursiveCheckpointAdjoint(),
     }

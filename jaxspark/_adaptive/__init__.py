@@ -1,5 +1,6 @@
 """Adaptive steps, dense output and events, through diffrax."""
 
+from ._adjoint import DiscreteAdjoint as DiscreteAdjoint
 from ._controller import PIController as PIController
 from ._events import Event as Event, Occurrences as Occurrences
 from ._ggl_solver import GGLSolver as GGLSolver

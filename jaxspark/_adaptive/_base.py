@@ -5,13 +5,15 @@ from typing import Any, ClassVar
 
 import diffrax
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from diffrax import AbstractAdaptiveSolver, AbstractTerm
+from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float
 
 from .._consistent import flat_residuals
 from .._custom_types import Args, BoolScalar, FloatScalar, IntScalar
-from .._implicit import stop_gradient
+from .._implicit import CHECKPOINT_NAME, stop_gradient
 from .._results import RESULTS
 from .._system import FlatSystem
 from ._interpolation import Frozen, ShorterStep
@@ -164,14 +166,19 @@ def _step(
     flat, y0, z0 = at.flat()
     new = solver.attempt(flat, at.t, y0, z0, h, before, made_jump)
     good = new.result == RESULTS.successful
-    error_y, error_z = (jnp.where(good, x, jnp.inf) for x in (new.error_y, new.error_z))
+    error = tuple(jnp.where(good, x, jnp.inf) for x in (new.error_y, new.error_z))
+    # What decides about the next step is kept for reverse mode: computed again, it might be
+    # rounded otherwise.
+    error_y, error_z, result = jax.tree.map(
+        lambda x: checkpoint_name(x, CHECKPOINT_NAME), (*stop_gradient(error), new.result)
+    )
     costs = _added(before.costs, flat, at.t + h, new)
     frozen = stop_gradient((new.stages, h, new.history, costs))
     return (
         (flat.unravel_y(new.y), flat.unravel_z(new.z)),
         (flat.unravel_y(error_y), flat.unravel_z(error_z)),
         SolverState(at.t, y0, z0, *frozen),
-        new.result,
+        result,
     )
 
 

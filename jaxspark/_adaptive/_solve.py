@@ -26,6 +26,7 @@ from .._step import NewtonOptions
 from .._stiff import GGL
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 from .._tableau import AbstractSparkMethod
+from ._adjoint import DiscreteAdjoint
 from ._base import AbstractConstrainedSolver
 from ._controller import PIController
 from ._events import as_events
@@ -57,7 +58,7 @@ def solve(
     max_step: RealScalarLike | None = None,
     max_steps: int | None = 4096,
     controller: diffrax.AbstractStepSizeController | None = None,
-    adjoint: diffrax.AbstractAdjoint = diffrax.DirectAdjoint(),
+    adjoint: diffrax.AbstractAdjoint = DiscreteAdjoint(),
     progress_meter: diffrax.AbstractProgressMeter = diffrax.NoProgressMeter(),
     newton: NewtonOptions | None = None,
     linear_solver: AbstractLinearSolver | None = None,
@@ -92,11 +93,11 @@ def solve(
     - `max_steps`: the largest number of steps, rejected ones included, from one event to the
         next. `None`: any number, but no reverse-mode derivatives, `steps` or `dense`.
     - `controller`: of the step size, in place of [`jaxspark.PIController`][] and the tolerances.
-    - `adjoint`: how diffrax differentiates. The default admits every derivative, forward and
-        reverse and of any order. `diffrax.RecursiveCheckpointAdjoint()` keeps less for reverse
-        mode, takes longer, and admits no `jax.jvp`. Reverse mode computes steps again, whose
-        sizes are then off by about eps / rtol, relatively, and the gradient by as much; forward
-        mode and a `controller` with sizes given in advance know no such error.
+    - `adjoint`: how diffrax differentiates. [`jaxspark.DiscreteAdjoint`][] admits every
+        derivative, forward and reverse and of any order. `diffrax.RecursiveCheckpointAdjoint()`
+        keeps less for reverse mode, takes longer, and admits no `jax.jvp`; it computes steps
+        again, whose sizes are then off by about eps / rtol, relatively, and the gradient by as
+        much.
     - `progress_meter`: for instance `diffrax.TqdmProgressMeter()`.
     - `newton`, `linear_solver`, `predict`: as for `rollout`; not for [`jaxspark.GGL`][]. A step
         that needs more than 50 iterations is tried again with half its size, which costs less.
@@ -121,8 +122,10 @@ def solve(
         # As arrays: other values need no compilation.
         rtol, atol = (jnp.asarray(x, dtype) for x in _tolerances(rtol, atol, dtype))
         max_step = None if max_step is None else jnp.asarray(max_step, dtype)
-        gains = dict(pcoeff=0.0, icoeff=1.0) if isinstance(method, GGL) else {}
-        controller = PIController(rtol, atol, dtmax=max_step, **gains)
+        controller = PIController(rtol, atol, dtmax=max_step)
+        if isinstance(method, GGL):
+            # Its estimate is one of the error of a single step.
+            controller = PIController(rtol, atol, pcoeff=0.0, icoeff=1.0, dtmax=max_step)
     elif not (rtol is None and atol is None and max_step is None):
         raise ValueError("Give either a controller or rtol, atol and max_step.")
     solver = _solver(method, newton, linear_solver, predict, controller)

@@ -2,10 +2,16 @@
 
 import jax
 import jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar
-from .._implicit import differentiable_root, preconditioned_solve, stop_gradient
+from .._implicit import (
+    CHECKPOINT_NAME,
+    differentiable_root,
+    preconditioned_solve,
+    stop_gradient,
+)
 from .._kkt import inverse, saddle_solve
 from .._system import FlatSystem
 from ._residuals import velocity_constraints
@@ -66,6 +72,7 @@ def project_nearby(
         along = jax.jacfwd(system.v, 2)(t, y, z) @ along
     operands = (system, t, y, z, along, D)
     x, good = _iterate(stop_gradient(operands))
+    good = checkpoint_name(good, CHECKPOINT_NAME)
     x = differentiable_root(_residual, operands, x, _linear_solve)
     return *_moved(x, operands), good
 

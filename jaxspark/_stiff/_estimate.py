@@ -47,7 +47,7 @@ def step_error(
     Wanner, *Solving Ordinary Differential Equations II*, IV.8 (8.20), for the second filter.
     """
     free = free_entries(system, t, *end)
-    count = sum(jnp.sum(x) for x in free).astype(h.dtype)
+    count = jnp.sum(jnp.concatenate(free)).astype(h.dtype)
     total = sum(x.size for x in free)
     share = jnp.sqrt(total / jnp.maximum(count, 1))
     clean = error_filter(system, coefficients, t, h, stages)
