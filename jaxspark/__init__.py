@@ -60,7 +60,7 @@ from ._step import (
     Stages as Stages,
     StepInfo as StepInfo,
 )
-from ._stiff import GGL as GGL
+from ._stiff import damp_start as damp_start, DampedStart as DampedStart, GGL as GGL
 from ._system import (
     AbstractConstrainedSystem as AbstractConstrainedSystem,
     ConstrainedSystem as ConstrainedSystem,

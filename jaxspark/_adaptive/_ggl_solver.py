@@ -79,7 +79,16 @@ class GGLSolver(AbstractConstrainedSolver):
         zdot = _acceleration(flat, t, y, z, known, before)
         rates = flat.velocity(t, y, z), zdot
         error_y, error_z = step_error(
-            flat, coefficients, t1, (y, z), size, stages, rates, (y1, z1), weights
+            flat,
+            coefficients,
+            t1,
+            (y, z),
+            size,
+            stages,
+            rates,
+            (y1, z1),
+            weights,
+            velocities=self.method.error_norm != "positions",
         )
         last = jnp.asarray(coefficients.W[-1], z.dtype)[:, None]
         acceleration = Acceleration(jnp.sum(last * (stages.z - z[None, :]), 0) / size)

@@ -4,6 +4,7 @@ from ._coefficients import (
     ggl_coefficients as ggl_coefficients,
     GGLCoefficients as GGLCoefficients,
 )
+from ._damp import damp_start as damp_start, DampedStart as DampedStart
 from ._estimate import (
     error_filter as error_filter,
     free_entries as free_entries,

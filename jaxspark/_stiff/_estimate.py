@@ -27,6 +27,7 @@ def step_error(
     rates: Pair,
     end: Pair,
     weights: Weights,
+    velocities: bool,
 ) -> Pair:
     """The error of a step, for a norm that is the root mean square over all entries.
 
@@ -41,14 +42,17 @@ def step_error(
     - `start`, `end`: the states there.
     - `rates`: `(y', z')` at the start.
     - `weights`: in units of which the error is to be at most 1.
+    - `velocities`: whether they count.
 
     Source: J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical solution of
     highly oscillatory constrained multibody dynamic systems*, equation (2.27); E. Hairer & G.
     Wanner, *Solving Ordinary Differential Equations II*, IV.8 (8.20), for the second filter.
     """
     free = free_entries(system, t, *end)
-    count = jnp.sum(jnp.concatenate(free)).astype(h.dtype)
     total = sum(x.size for x in free)
+    if not velocities:
+        free = free[0], jnp.zeros_like(free[1])
+    count = jnp.sum(jnp.concatenate(free)).astype(h.dtype)
     share = jnp.sqrt(total / jnp.maximum(count, 1))
     clean = error_filter(system, coefficients, t, h, stages)
 

@@ -1,11 +1,14 @@
 """Methods for stiff, highly oscillatory mechanisms."""
 
 import dataclasses
-from typing import get_args
+from typing import get_args, Literal
 
 from .._tableau import AbstractSparkMethod
 from ._coefficients import ggl_coefficients, GGLCoefficients
 from ._newton import NewtonMode
+
+
+ErrorNorm = Literal["positions and velocities", "positions"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,12 +24,14 @@ class GGL:
 
     - `method`: `RadauIIA(2)`, for what oscillates; `RadauIIA(3)`, in general; or
         `Lobatto(3, "C", "C", "C")`.
+    - `error_norm`: whether the error is measured on the independent `"positions"` alone, or on
+        `"positions and velocities"`, these times the step size.
     - `newton`: at which multipliers the matrix of Newton's iteration is taken: `"g0"`, 0 in the
         first iteration and those just found afterwards; `"gl"`, those of the last step at first;
         `"fcm"`, 0 always.
 
     **Raises:** `TypeError` if `method` is no method; `ValueError` if it does not damp, or for an
-    unknown `newton`.
+    unknown `newton` or `error_norm`.
 
     Source: J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical solution of
     highly oscillatory constrained multibody dynamic systems*, for the form and the matrix; E.
@@ -35,12 +40,16 @@ class GGL:
 
     method: AbstractSparkMethod
     newton: NewtonMode = "g0"
+    error_norm: ErrorNorm = "positions and velocities"
 
     def __post_init__(self):
         if not isinstance(self.method, AbstractSparkMethod):
             raise TypeError(f"method must be a method such as RadauIIA(2); got {self.method!r}.")
         if self.newton not in get_args(NewtonMode):
             raise ValueError(f"newton must be one of {get_args(NewtonMode)}; got {self.newton!r}.")
+        if self.error_norm not in get_args(ErrorNorm):
+            known = get_args(ErrorNorm)
+            raise ValueError(f"error_norm must be one of {known}; got {self.error_norm!r}.")
         ggl_coefficients(self.method.tableau)
 
     @property
