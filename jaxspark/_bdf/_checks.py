@@ -32,10 +32,12 @@ def check_choices(formulation: Any, error_norm: Any, solve: Any) -> None:
 
 def check_integers(max_order: Any, max_steps: Any) -> None:
     """Raise `ValueError` unless both are integers in their range."""
-    for name, value, most in (("max_order", max_order, MAX_ORDER), ("max_steps", max_steps, None)):
+    for name, value, most in (
+        ("max_order", max_order, MAX_ORDER), ("max_steps", max_steps, np.inf)
+    ):  # fmt: skip
         whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not whole or value < 1 or (most is not None and value > most):
-            bounds = "at least 1" if most is None else f"from 1 to {most}"
+        if not whole or not 1 <= int(value) <= most:
+            bounds = "at least 1" if most == np.inf else f"from 1 to {most}"
             raise ValueError(f"{name} must be a Python integer, {bounds}; got {value!r}.")
 
 

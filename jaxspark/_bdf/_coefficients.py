@@ -53,7 +53,10 @@ def coefficients(h: FloatScalar, k: IntScalar, psi: Columns) -> Coefficients:
     harmonic = 1 / jnp.arange(1, psi.shape[0] + 1, dtype=h.dtype)
     alpha_s = -jnp.sum(jnp.where(used, harmonic, 0))
     error = jnp.maximum(alphas[k], jnp.abs(alphas[k] + alpha_s - alpha_0))
-    return Coefficients(*map(jnp.stack, (spans, beta, gamma, sigma)), -alpha_s / h, error)
+    return Coefficients(
+        psi=jnp.stack(spans), beta=jnp.stack(beta), gamma=jnp.stack(gamma), sigma=jnp.stack(sigma),
+        leading=-alpha_s / h, error=error,
+    )  # fmt: skip
 
 
 def rescaled(

@@ -184,13 +184,15 @@ def newton_mask(system: FlatSystem, settings: Settings) -> Bool[Array, " unknown
 def error_mask(system: FlatSystem, settings: Settings, splits: Splits) -> Bool[Array, " unknowns"]:
     """Which unknowns the error test measures.
 
-    Positions, or positions and velocities; of the coordinate-split forms the independent ones.
+    Positions, or positions and velocities; of the coordinate-split forms the independent ones. For
+    `"ggl_star"` all positions, or the independent positions and velocities.
 
-    Source: J. Yen & L. Petzold, as above, (2.27) and section 5.
+    Source: J. Yen & L. Petzold, as above, (2.27) and sections 5.1 and 5.2.
     """
+    both = settings.error_norm == "positions and velocities"
+    every = jnp.ones(system.ny, bool)
+    all_count = settings.formulation == "ggl" or (settings.formulation == "ggl_star" and not both)
     free = splits.position.is_independent(), splits.velocity.is_independent()
-    if settings.with_multipliers:
-        free = jnp.ones(system.ny, bool), jnp.ones(system.ny, bool)
-    slow = free[1] & (settings.error_norm == "positions and velocities")
+    positions, velocities = (every, every) if all_count else free
     others = jnp.zeros(2 * system.nlam + system.npsi, bool)
-    return jnp.concatenate([free[0], slow, others])
+    return jnp.concatenate([positions, velocities & both, others])

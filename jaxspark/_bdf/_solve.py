@@ -1,7 +1,7 @@
 """The public entry: input checked, steps made, derivatives attached, failure reported."""
 
 import warnings
-from typing import Any, Literal
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -44,17 +44,19 @@ def bdf(
     consistency_tol: float | Literal["auto"] | None = "auto",
     throw: bool = True,
 ) -> BDFSolution:
-    r"""Integrate a mechanism with variable-step BDF, as DASSL does, in the forms of Yen and Petzold.
+    r"""Integrate a mechanism with BDF as DASSL does, in the formulations of Yen and Petzold.
 
         q' = v,   M(t, q) v' = f(t, q, v) - G^T lam - k_v^T psi
         0 = g(t, q),   0 = g_t + G v,   0 = k(t, q, v)
 
-    with `G = g_q` and `k` affine in `v`. It is here to reproduce and compare published results, and
-    for integration at low accuracy: damped methods of Runge-Kutta type are more accurate, and cheaper
-    where tolerances are tight. Differentiable, forward and reverse, with respect to `y0`, `z0`, `t0`,
-    `t1`, `args` and `system`: the derivatives are those of the discrete solution, with orders and
-    (as fractions of the time) step sizes held constant. Gradients under `jax.vmap` take time
-    proportional to `max_steps`.
+    with `G = g_q` and `k` affine in `v`. Orders and step sizes vary, with a fixed leading
+    coefficient. It is here to reproduce and compare published results, and for low accuracy;
+    where tolerances are tight, methods of Runge-Kutta type are more accurate and cheaper.
+
+    Differentiable, forward and reverse, with respect to `y0`, `z0`, `t0`, `t1`, `args` and
+    `system`: the derivatives are those of the discrete solution, with orders and step sizes (as
+    fractions of the time) held constant. They are as accurate as Newton's method was: to a
+    fraction of the tolerances. Gradients under `jax.vmap` take time proportional to `max_steps`.
 
     **Arguments:**
 
@@ -73,8 +75,10 @@ def bdf(
         matrix was made, perhaps many steps before: as published, but it does not converge to the
         solution when tolerances are tightened. Its derivatives are those of what it computes.
     - `max_order`: 1 to 5. Orders above 2 are not A-stable.
-    - `error_norm`: `"positions"`, or `"positions and velocities"`, whose errors in stiff mechanisms
-        are those of the fast motion. For the coordinate-split forms only independent ones count.
+    - `error_norm`: `"positions"`, or `"positions and velocities"`, whose errors in stiff
+        mechanisms are those of the fast motion. For `"cs"` and `"cm_..."` only independent ones
+        count, for `"ggl_star"` all positions, but independent positions and velocities, as
+        published.
     - `solve`: `"bordered"` with `2 (n + m)` unknowns, or `"reduced"` with `2 (n - m)`; the same
         iterations.
     - `first_step`: the size of the first step. Default: as DASSL does.
