@@ -11,7 +11,7 @@ import jax
 from ._figures import report
 
 
-TOPICS = ("core", "dalembert", "adaptive")
+TOPICS = ("core", "dalembert", "adaptive", "stiff")
 
 
 def main() -> int:

@@ -18,6 +18,8 @@ from ._residual import Residual as Residual, residual as residual
 from ._run import least_seconds as least_seconds, Run as Run, Solver as Solver
 from ._sleigh import Sleigh as Sleigh
 from ._solve_dae import SolveDAE as SolveDAE
+from ._springs import Elongated as Elongated, Sprung as Sprung
+from ._stiff import stiff_mechanisms as stiff_mechanisms
 from ._system import constrained_system as constrained_system
 
 

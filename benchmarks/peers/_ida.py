@@ -11,6 +11,7 @@ from ._residual import Form, residual
 from ._run import Run
 
 
+MAX_STEPS = 100_000
 UNCONTROLLED = 1e8  # an absolute tolerance that takes an unknown out of the error test
 
 
@@ -18,12 +19,22 @@ class IDA:
     """IDA, with residuals and Jacobians that numba has compiled.
 
     The multipliers of the index-2 form are not in the error test, as IDA's manual advises.
+
+    **Arguments:**
+
+    - `velocities`: whether they are in the error test.
+    - `max_order`: of BDF.
     """
 
-    def __init__(self, mechanism: Mechanism, form: Form):
+    def __init__(
+        self, mechanism: Mechanism, form: Form, velocities: bool = True, max_order: int = 5
+    ):
         self.name = f"IDA {form}"
         self._mechanism, self._ida = mechanism, peer("sksundae").ida
         self._equations = equations = residual(mechanism, form)
+        self._max_order, self._untested = max_order, list(equations.algebraic)
+        if not velocities:
+            self._untested += range(mechanism.nq, mechanism.nq + mechanism.nv)
 
         def function(t, x, xdot, out):
             out[:] = 0.0
@@ -41,19 +52,23 @@ class IDA:
 
     def run(self, tolerance: float) -> Callable[[], Any]:
         """A function that integrates with this tolerance, absolute and relative."""
-        atol = np.full(len(self._equations.x0), tolerance)
-        atol[self._equations.algebraic] = UNCONTROLLED
         # With two times it would save every step.
         times = [0.0, 0.5 * self._mechanism.t_end, self._mechanism.t_end]
+        return lambda: self._solve(tolerance, times)
 
-        def solve():
-            solver = self._ida.IDA(
-                self._function, jacfn=self._jacobian, rtol=tolerance, atol=atol,
-                algebraic_idx=self._equations.algebraic or None, max_num_steps=100_000,
-            )  # fmt: skip
-            return solver.solve(times, self._equations.x0, self._equations.xdot0)
+    def count(self, tolerance: float) -> int:
+        """The number of steps, from a run of its own."""
+        return len(self._solve(tolerance, [0.0, self._mechanism.t_end]).t) - 1
 
-        return solve
+    def _solve(self, tolerance: float, times: list[float]) -> Any:
+        atol = np.full(len(self._equations.x0), tolerance)
+        atol[self._untested] = UNCONTROLLED
+        solver = self._ida.IDA(
+            self._function, jacfn=self._jacobian, rtol=tolerance, atol=atol,
+            algebraic_idx=self._equations.algebraic or None, max_num_steps=MAX_STEPS,
+            max_order=self._max_order,
+        )  # fmt: skip
+        return solver.solve(times, self._equations.x0, self._equations.xdot0)
 
     def read(self, result: Any) -> Run:
         """What the function returned."""

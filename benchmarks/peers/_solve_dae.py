@@ -5,41 +5,59 @@ from typing import Any
 
 import numpy as np
 
+from ._ida import UNCONTROLLED
 from ._mechanism import Mechanism
 from ._require import peer
-from ._residual import residual
+from ._residual import Form, residual
 from ._run import Run
 
 
 class SolveDAE:
-    """Radau IIA with three stages, with residuals and Jacobians that numba has compiled."""
+    """Radau IIA with three stages, with residuals and Jacobians that numba has compiled.
 
-    def __init__(self, mechanism: Mechanism):
+    The multipliers of the index-2 form are not in the error test.
+
+    **Arguments:**
+
+    - `velocities`: whether they are in the error test.
+    """
+
+    def __init__(self, mechanism: Mechanism, form: Form = "gglint", velocities: bool = True):
         self.name = "solve_dae Radau(3)"
         self._mechanism, self._solve = mechanism, peer("solve_dae.integrate").solve_dae
-        self._form = form = residual(mechanism, "gglint")
-        n = len(form.x0)
+        self._equations = equations = residual(mechanism, form)
+        n = len(equations.x0)
+        self._untested = list(equations.algebraic)
+        if not velocities:
+            self._untested += range(mechanism.nq, mechanism.nq + mechanism.nv)
 
         def function(t, x, xdot):
             out = np.zeros(n)
-            form.function(t, x, xdot, out)
+            equations.function(t, x, xdot, out)
             return out
 
         def jacobians(t, x, xdot):
             by_x, by_xdot = np.zeros((n, n)), np.zeros((n, n))
-            form.jacobians(t, x, xdot, by_x, by_xdot)
+            equations.jacobians(t, x, xdot, by_x, by_xdot)
             return by_x, by_xdot
 
-        function(0.0, form.x0, form.xdot0)
-        jacobians(0.0, form.x0, form.xdot0)
+        function(0.0, equations.x0, equations.xdot0)
+        jacobians(0.0, equations.x0, equations.xdot0)
         self._function, self._jacobians = function, jacobians
 
     def run(self, tolerance: float) -> Callable[[], Any]:
         """A function that integrates with this tolerance, absolute and relative."""
+        atol = np.full(len(self._equations.x0), tolerance)
+        atol[self._untested] = UNCONTROLLED
         return lambda: self._solve(
-            self._function, (0.0, self._mechanism.t_end), self._form.x0, self._form.xdot0,
-            jac=self._jacobians, rtol=tolerance, atol=tolerance, method="Radau", stages=3,
+            self._function, (0.0, self._mechanism.t_end), self._equations.x0,
+            self._equations.xdot0, jac=self._jacobians, rtol=tolerance, atol=atol,
+            method="Radau", stages=3,
         )  # fmt: skip
+
+    def count(self, tolerance: float) -> int:
+        """The number of accepted steps, from a run of its own."""
+        return int(self.run(tolerance)().naccpt)
 
     def read(self, result: Any) -> Run:
         """What the function returned."""

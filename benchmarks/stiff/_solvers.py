@@ -1,0 +1,173 @@
+"""Solvers of stiff mechanisms, ours and others, as functions of the tolerance."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import diffrax
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import numpy as np
+
+import jaxspark
+
+from .. import peers, problems
+
+
+MAX_STEPS = 20_000
+RADAU3, RADAU2 = "GGL Radau IIA(3)", "GGL Radau IIA(2)"
+GAUSS, BDF = "Gauss(3)", "BDF2-CM"
+
+PROBLEMS: dict[str, tuple[Callable[[float], problems.Problem], Callable[[], problems.Problem]]] = {
+    "spring pendulum": (problems.spring_pendulum, problems.rigid_pendulum),
+    "spring double pendulum": (problems.spring_double_pendulum, problems.rigid_double_pendulum),
+    "swinging bushing": (problems.swinging_bushing_elongated, problems.swinging_rigid),
+}
+"""Those that start on a slow motion, with elongations as coordinates, and the rigid limits."""
+
+
+class Method:
+    """A method of ours, compiled once for a problem and every stiffness and tolerance."""
+
+    def __init__(self, name: str, integrate: Callable[..., Any]):
+        self.name = name
+        self._integrate = jax.jit(integrate)
+
+    def at(self, problem: problems.Problem) -> "Bound":
+        """The solver of the problem with its stiffness."""
+        return Bound(self.name, self._integrate, problem)
+
+
+class Bound:
+    """A `peers.Solver` that also counts."""
+
+    def __init__(self, name: str, integrate: Callable[..., Any], problem: problems.Problem):
+        self.name = name
+        numbers = jax.tree.map(jnp.asarray, (problem.y0, problem.z0, problem.args))
+        self._solve = lambda tolerance: integrate(*numbers, tolerance)
+        self.run(1e-3)()
+
+    def run(self, tolerance: float) -> Callable[[], Any]:
+        """A function that integrates with this tolerance, absolute and relative."""
+        value = jnp.asarray(tolerance)
+        return lambda: jax.block_until_ready(self._solve(value))
+
+    def read(self, result: Any) -> peers.Run:
+        """What the function returned: coordinates only."""
+        end, good, _ = result
+        if not bool(good):
+            raise RuntimeError(f"{self.name} failed")
+        return peers.Run(np.asarray(end))
+
+    def count(self, tolerance: float) -> int:
+        """The number of accepted steps."""
+        return int(self.run(tolerance)()[2])
+
+
+def _ends(solution: Any) -> tuple[Any, Any, Any]:
+    end = jax.flatten_util.ravel_pytree(solution.y1)[0]
+    return end, solution.result == jaxspark.RESULTS.successful, solution.stats.num_steps
+
+
+def spark(name: str, method: Any, problem: problems.Problem) -> Method:
+    """`jaxspark.solve` with a method, which may be a `jaxspark.GGL`."""
+
+    def integrate(y0, z0, args, tolerance):
+        return _ends(
+            jaxspark.solve(
+                problem.system, method, y0, z0, args, t1=problem.t_end, rtol=tolerance,
+                max_steps=None if isinstance(method, jaxspark.GGL) else MAX_STEPS, throw=False,
+            )
+        )  # fmt: skip
+
+    return Method(name, integrate)
+
+
+def bdf(problem: problems.Problem) -> Method:
+    """`jaxspark.bdf`, as the paper's CM with `P` at each step's prediction."""
+
+    def integrate(y0, z0, args, tolerance):
+        return _ends(
+            jaxspark.bdf(
+                problem.system, y0, z0, args, t1=problem.t_end, rtol=tolerance,
+                formulation="cm_step", max_steps=MAX_STEPS, throw=False,
+            )
+        )  # fmt: skip
+
+    return Method(BDF, integrate)
+
+
+def ours(name: str) -> list[Method]:
+    """All of our methods for a problem."""
+    problem = PROBLEMS[name][0](1e-4)
+    return [
+        spark(RADAU3, jaxspark.GGL(jaxspark.RadauIIA(3)), problem),
+        spark(RADAU2, jaxspark.GGL(jaxspark.RadauIIA(2)), problem),
+        spark(GAUSS, jaxspark.Gauss(3), problem),
+        bdf(problem),
+    ]
+
+
+def rivals(name: str, eps: float) -> Iterator[Callable[[], Any]]:
+    """Those from outside, each with elongations as coordinates, as that suits all of them.
+
+    Velocities are in the error test of some and not of others: either may be the cheaper. The
+    last two have the springs' forces instead, as one would write them down.
+    """
+    plain, long = peers.stiff_mechanisms(eps)[name]
+    for form, velocities, order in (("ggl", False, 5), ("ggl", False, 2), ("gglint", False, 5)):
+        yield lambda form=form, velocities=velocities, order=order: _named(
+            f"IDA {form}, order {order}", peers.IDA(long, form, velocities, order)
+        )
+    yield lambda: _named("solve_dae Radau(3) ggl", peers.SolveDAE(long, "ggl", False))
+    yield lambda: _named("solve_dae Radau(3) gglint", peers.SolveDAE(long, "gglint", True))
+    yield lambda: _named("IDA ggl, forces", peers.IDA(plain, "ggl", False))
+    yield lambda: _named("solve_dae Radau(3), forces", peers.SolveDAE(plain, "gglint", False))
+
+
+def _named(name: str, solver: Any) -> Any:
+    solver.name = name
+    return solver
+
+
+class _Counting(jaxspark.PIController):
+    """Says of how many steps there is no error: Newton's iteration has failed."""
+
+    note: Callable[[Any], None] = print
+
+    def adapt_step_size(
+        self, t0, t1, y0, y1_candidate, args, y_error, error_order, controller_state
+    ):
+        """As without counting."""
+        finite = jnp.isfinite(jax.flatten_util.ravel_pytree(y_error)[0])
+        jax.debug.callback(self.note, ~jnp.all(finite))
+        return super().adapt_step_size(
+            t0, t1, y0, y1_candidate, args, y_error, error_order, controller_state
+        )
+
+
+class Failures:
+    """How many attempts of a step Newton's iteration does not solve; compiled once."""
+
+    def __init__(self, method: jaxspark.GGL, problem: problems.Problem):
+        self._failed: list[Any] = []
+
+        def integrate(y0, z0, args, tolerance):
+            controller = _Counting(
+                tolerance, tolerance, pcoeff=0.0, icoeff=1.0, note=self._failed.append
+            )
+            return jaxspark.solve(
+                problem.system, method, y0, z0, args, t1=problem.t_end, controller=controller,
+                max_steps=MAX_STEPS, adjoint=diffrax.ForwardMode(), throw=False,
+            ).stats.num_steps  # fmt: skip
+
+        self._integrate = jax.jit(integrate)
+
+    def count(self, problem: problems.Problem, tolerance: float) -> int:
+        """Those of a run of its own."""
+        self._failed.clear()
+        numbers = jax.tree.map(jnp.asarray, (problem.y0, problem.z0, problem.args))
+        steps = int(self._integrate(*numbers, jnp.asarray(tolerance)))
+        jax.effects_barrier()
+        assert len(self._failed) >= steps
+        return int(sum(self._failed))
