@@ -10,7 +10,7 @@ import numpy as np
 from jaxspark._bdf._equations import residuals, stabilised
 from jaxspark._bdf._formulations import matrix_at, splits_at
 from jaxspark._bdf._linear import Splits
-from jaxspark._system import flatten, FlatSystem
+from jaxspark._system import FlatSystem, flatten
 
 from .._figures import Figure, near, note
 from ..problems import Problem, spring_pendulum, yen_petzold_spring
