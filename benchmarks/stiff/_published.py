@@ -1,8 +1,8 @@
 """The tables of Yen & Petzold, and what an independent implementation counts.
 
 Source: J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical solution of
-highly oscillatory constrained multibody dynamic systems*, TR 96-028 (1996), section 5. Their CM has its
-annihilator where the matrix was made: `"cm_frozen"`.
+highly oscillatory constrained multibody dynamic systems*, TR 96-028 (1996), section 5. Their CM
+has its annihilator where the matrix was made: `"cm_frozen"`.
 """
 
 from ._counts import Counts
