@@ -27,7 +27,10 @@ from ._reference_runs import (
 from ._rolling_disk import rolling_disk as rolling_disk
 from ._skate_incline import skate_incline as skate_incline
 from ._sleigh_tow import sleigh_tow as sleigh_tow
-from ._slider_crank_flexible import slider_crank_flexible as slider_crank_flexible
+from ._slider_crank_flexible import (
+    elastic_frequencies as elastic_frequencies,
+    slider_crank_flexible as slider_crank_flexible,
+)
 from ._spherical_kepler import spherical_kepler as spherical_kepler
 from ._stiff_spring_double_pendulum import (
     stiff_spring_double_pendulum as stiff_spring_double_pendulum,

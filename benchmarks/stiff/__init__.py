@@ -1,14 +1,16 @@
-"""The figures of stiff mechanisms: work, and steps that do not depend on the stiffness."""
+"""The figures of stiff mechanisms: work, and steps of the slow motion."""
 
 import pathlib
 from collections.abc import Callable, Iterator
 
 from .._figures import chosen, Figure
+from ._slider_crank import slider_crank
 from ._work_precision import work_precision
 
 
 PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "work_precision": work_precision,
+    "slider_crank": slider_crank,
 }
 
 
