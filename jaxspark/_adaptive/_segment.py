@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 from .._custom_types import Args, FloatScalar, IntScalar, State
 from .._results import RESULTS
 from ._base import AbstractConstrainedSolver, Costs, SolverState
+from ._counting import Counting
 from ._events import diffrax_event, Event
 from ._interpolation import Frozen, ShorterStep
 from ._locate import locate
@@ -43,7 +44,8 @@ class Segment(eqx.Module):
     - `ts`, `rows`: the saved times, infinite where there is none, and states `(y, z)`.
     - `occurred`: for each event, whether it ended the segment.
     - `changes`: how much conditions changed in the last step, where they changed sign.
-    - `result`, `accepted`, `rejected`, `costs`: how it went.
+    - `result`, `accepted`, `rejected`, `failed`, `costs`: how it went; failed steps are among the
+        rejected ones.
     - `interpolation`: of diffrax, or `None`.
     """
 
@@ -57,6 +59,7 @@ class Segment(eqx.Module):
     result: RESULTS
     accepted: IntScalar
     rejected: IntScalar
+    failed: IntScalar
     costs: Costs
     interpolation: Any
 
@@ -85,10 +88,15 @@ def run_segment(
         subs["rows"] = diffrax.SubSaveAt(ts=inside)
     elif options.save == "steps":
         subs["rows"] = diffrax.SubSaveAt(t0=True, steps=1)
+    # diffrax must know that one; none of its steps is rejected.
+    counts = not isinstance(options.controller, diffrax.StepTo)
+    controller = Counting(options.controller) if counts else options.controller
     solution = diffrax.diffeqsolve(
         term, options.solver, t0, t1, h0, (y, z), args,
-        saveat=diffrax.SaveAt(subs=subs, dense=options.dense, solver_state=True),
-        stepsize_controller=options.controller,
+        saveat=diffrax.SaveAt(
+            subs=subs, dense=options.dense, solver_state=True, controller_state=True
+        ),
+        stepsize_controller=controller,
         adjoint=options.adjoint,
         event=diffrax_event(options.events, forward, offsets),
         max_steps=options.max_steps,
@@ -115,12 +123,13 @@ def run_segment(
     saved = times.get("rows", nothing[0]), states.get("rows", nothing[1])
     # What diffrax saved of the last step beyond the event did not happen.
     real = jnp.isfinite(saved[0]) & (saved[0] * forward <= t * forward)
-    counts = (solution.stats[name] for name in ("num_accepted_steps", "num_rejected_steps"))
-    accepted, rejected = (jnp.asarray(count, jnp.int32) for count in counts)
+    names = ("num_accepted_steps", "num_rejected_steps")
+    accepted, rejected = (jnp.asarray(solution.stats[name], jnp.int32) for name in names)
+    failed = solution.controller_state[1] if counts else jnp.zeros((), jnp.int32)
     costs = _costs(solution.solver_state)
     return Segment(
         t, state[0], state[1], jnp.where(real, saved[0], jnp.inf), saved[1], occurred, changes,
-        result, accepted, rejected, costs, solution.interpolation,
+        result, accepted, rejected, failed, costs, solution.interpolation,
     )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ class Progress(eqx.Module):
     going_on: BoolScalar
     accepted: IntScalar
     rejected: IntScalar
+    failed: IntScalar
     costs: Costs
     offsets: Float[Array, " events"]
 
@@ -82,7 +83,7 @@ def run_segments(
     events = options.events
     start = Progress(
         t0, y, z, first, jnp.asarray(first == RESULTS.successful),
-        zero, zero, Costs(zero, zero, none, none, none),
+        zero, zero, zero, Costs(zero, zero, none, none, none),
         offsets(events, t0, y, z, args, jnp.zeros(len(events), t0.dtype)),
     )  # fmt: skip
 
@@ -138,7 +139,8 @@ def _after(
     )
     return Progress(
         segment.t, y, z, result, again & (result == RESULTS.successful),
-        before.accepted + segment.accepted, before.rejected + segment.rejected, costs,
+        before.accepted + segment.accepted, before.rejected + segment.rejected,
+        before.failed + segment.failed, costs,
         offsets(options.events, segment.t, y, z, args, segment.changes),
     )  # fmt: skip
 

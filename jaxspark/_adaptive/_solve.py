@@ -246,8 +246,8 @@ def _solve(system, y0, z0, args, t0, t1, ts, first_step, options: Options) -> So
     reported = multipliers_at(system, times, ys, zs, args) if options.multipliers else None
     costs = end.costs
     stats = Statistics(
-        end.accepted, end.rejected, costs.newton_iterations, costs.max_newton_iterations,
-        costs.max_g, costs.max_gdot, costs.max_k,
+        end.accepted, end.rejected, end.failed,
+        costs.newton_iterations, costs.max_newton_iterations, costs.max_g, costs.max_gdot, costs.max_k,
     )  # fmt: skip
     initial = ConstraintResiduals(
         flat.unravel_lam(initial.g), flat.unravel_lam(initial.gdot), flat.unravel_psi(initial.k)

@@ -63,7 +63,7 @@ def start(flat, method, t0, y, z, h, initial, settings, clock) -> Carry:
     result = RESULTS.where(first == RESULTS.successful, result, first)
     result = RESULTS.where(jnp.isfinite(h), result, RESULTS.nonfinite)
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), y.dtype)
-    stats = Statistics(zero, zero, zero, zero, none, none, none)
+    stats = Statistics(zero, zero, zero, zero, zero, none, none, none)
     guess = constant_guess(flat, method.tableau, y, z)
     return Carry(y, z, stop_gradient(guess), result, stats, clock)
 
@@ -113,6 +113,7 @@ def advance_by(
         stats = Statistics(
             num_steps=stats.num_steps + moved.astype(jnp.int32),
             num_rejected_steps=stats.num_rejected_steps,
+            num_failed_steps=stats.num_failed_steps,
             newton_iterations=stats.newton_iterations + info.iterations,
             max_newton_iterations=jnp.maximum(stats.max_newton_iterations, info.iterations),
             max_g=jnp.maximum(stats.max_g, g),

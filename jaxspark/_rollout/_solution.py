@@ -17,6 +17,7 @@ class Statistics(eqx.Module):
 
     - `num_steps`: accepted steps.
     - `num_rejected_steps`: always 0 for fixed steps; a failed step ends the rollout.
+    - `num_failed_steps`: of these, those for which Newton's iteration found no solution.
     - `newton_iterations`: of all steps together.
     - `max_newton_iterations`: of the hardest step, a second attempt included.
     - `max_g`, `max_gdot`, `max_k`: the worst constraint residuals at the end of any accepted
@@ -25,6 +26,7 @@ class Statistics(eqx.Module):
 
     num_steps: IntScalar
     num_rejected_steps: IntScalar
+    num_failed_steps: IntScalar
     newton_iterations: IntScalar
     max_newton_iterations: IntScalar
     max_g: FloatScalar

@@ -68,8 +68,6 @@ def damp_start(
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     t0, h, rtol = (jnp.asarray(x, dtype) for x in (t0, h, rtol))
-    if any(x.ndim for x in (t0, h, rtol)):
-        raise ValueError("t0, h and rtol must be scalars; use jax.vmap for a batch of them.")
     atol = rtol if atol is None else jnp.asarray(atol, dtype)
     return _damp(system, y0, z0, as_args(args, dtype), t0, h, rtol, atol)
 

@@ -61,7 +61,7 @@ def newton(
     guess: GGLStages,
     weights: Weights,
     idle: BoolScalar,
-    mode: NewtonMode,
+    mode: str,
 ) -> Converged:
     """Iterate to convergence.
 

@@ -22,7 +22,7 @@ from .._results import RESULTS
 from .._step import differentiated_if
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
-from ._newton import newton, NewtonMode, start_stages, Weights
+from ._newton import newton, start_stages, Weights
 from ._residual import GGLStages, stage_equations
 
 
@@ -49,7 +49,7 @@ def ggl_step(
     z0: Float[Array, " nz"],
     h: FloatScalar,
     weights: Weights,
-    mode: NewtonMode,
+    mode: str,
     multipliers: tuple[Array, Array] | None = None,
 ) -> GGLStep:
     """One step from `(t0, y0, z0)` to `t0 + h`; with `h = 0` the state unchanged.

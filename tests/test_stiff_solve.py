@@ -1,0 +1,298 @@
+"""Stiff methods driven like the others: counts, saving, events, failures, derivatives."""
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxspark
+from benchmarks import problems
+from jaxspark import GGL, Lobatto, RadauIIA, RESULTS
+
+
+IIIC = Lobatto(3, "C", "C", "C")
+STIFFNESSES = jnp.array([1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8])
+
+
+def start_of(problem):
+    return jnp.asarray(problem.y0), jnp.asarray(problem.z0)
+
+
+def run(problem, method, y0, z0, args, tolerance, **options):
+    options = {"first_step": 1e-2, **options}
+    return jaxspark.solve(
+        problem.system, GGL(method), y0, z0, args, t1=problem.t_end, rtol=tolerance,
+        max_steps=512, throw=False, **options,
+    )  # fmt: skip
+
+
+def limit(make):
+    """The end of the rigid mechanism, by another method."""
+    rigid = make()
+    end = jaxspark.solve(
+        rigid.system, jaxspark.Gauss(4), *start_of(rigid), rigid.args, t1=rigid.t_end, rtol=1e-11
+    )
+    return np.asarray(end.y1)
+
+
+PAIRS = {
+    "spring": (problems.spring_pendulum, problems.rigid_pendulum),
+    "double": (problems.spring_double_pendulum, problems.rigid_double_pendulum),
+}
+
+# Steps, iterations and error at tolerances 1e-3 and 1e-5, from an independent implementation,
+# with springs that start on the slow motion.
+EXPECTED = [
+    ("spring", RadauIIA(2), (10, 33, 4e-4), (32, 99, 7e-6)),
+    ("spring", RadauIIA(3), (7, 27, 3e-5), (14, 51, 2e-6)),
+    ("spring", IIIC, (9, 26, 2e-4), (20, 61, 3e-6)),
+    ("double", RadauIIA(2), (9, 29, 9e-4), (25, 81, 1e-5)),
+    ("double", RadauIIA(3), (6, 20, 2e-4), (12, 41, 2e-6)),
+    ("double", IIIC, (8, 23, 2e-4), (17, 51, 2e-6)),
+]
+
+
+@pytest.mark.parametrize("name, method, loose, tight", EXPECTED)
+def test_a_batch_over_six_decades(name, method, loose, tight):
+    """One program for all stiffnesses, tolerances and starts; single runs count the same."""
+    make, rigid = PAIRS[name]
+    slow = limit(rigid)
+    system = make()
+
+    @jax.jit
+    def batch(eps, y0, tolerance):
+        def one(eps, y0):
+            return run(system, method, y0, jnp.zeros_like(y0), {"eps": eps}, tolerance)
+
+        return jax.vmap(one)(eps, y0)
+
+    for tolerance, (steps, iterations, error) in zip((1e-3, 1e-5), (loose, tight), strict=True):
+        starts = jnp.stack([jnp.asarray(make(float(eps)).y0) for eps in STIFFNESSES])
+        all_lanes = batch(STIFFNESSES, starts, tolerance)
+        stats, ends = jax.tree.map(np.asarray, (all_lanes.stats, all_lanes.y1))
+        assert np.all(np.asarray(all_lanes.result == RESULTS.successful))
+        assert np.all(np.asarray(stats.num_failed_steps) == 0)
+        assert np.ptp(stats.num_steps) <= 1
+        assert np.max(stats.num_steps) <= 1.25 * steps
+        assert np.max(stats.newton_iterations) <= 1.25 * iterations
+        assert np.max(np.abs(ends[:, : slow.size] - slow)) <= 2 * error
+        assert np.max(stats.max_g) <= 1e-14
+        if method.tableau.stages == 3:
+            continue
+        for lane in (0, 5):
+            alone = batch(STIFFNESSES[lane : lane + 1], starts[lane : lane + 1], tolerance)
+            assert int(alone.stats.num_steps[0]) == int(stats.num_steps[lane])
+            assert np.max(np.abs(alone.y1[0] - ends[lane])) <= 1e-12
+
+
+# The most steps with springs off by a tenth of the tolerance, as above.
+DISPLACED = {2: (14, 36), 3: (12, 18)}
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+def test_springs_displaced_by_less_than_the_tolerance(stages):
+    slow = limit(problems.rigid_pendulum)
+    for tolerance, most in zip((1e-3, 1e-5), DISPLACED[stages], strict=True):
+        for eps in (1e-3, 1e-8):
+            problem = problems.spring_pendulum(eps, 0.1 * tolerance)
+            method = RadauIIA(stages)
+            found = run(problem, method, *start_of(problem), {"eps": jnp.array(eps)}, tolerance)
+            assert int(found.stats.num_failed_steps) == 0
+            assert int(found.stats.num_steps) <= most
+            assert np.max(np.abs(np.asarray(found.y1)[:2] - slow)) <= 2 * tolerance
+
+
+def test_no_false_convergence():
+    """A displacement of `1e-6` at a stiffness of `1e16` is a force of `1e10`."""
+    problem = problems.spring_pendulum(1e-8, 1e-6)
+    found = run(problem, RadauIIA(3), *start_of(problem), problem.args, 1e-5)
+    assert np.max(np.abs(np.asarray(found.y1)[:2] - limit(problems.rigid_pendulum))) <= 1e-6
+    assert int(found.stats.num_failed_steps) == 0
+
+
+# Steps from an independent implementation, with the error on positions alone.
+ON_POSITIONS = [
+    (problems.yen_petzold_spring(1e-4), 1e-4, {2: (480, 72), 3: (199, 30)}),
+    (problems.yen_petzold_linear("C", 1e-6), 1e-3, {2: (8, 3), 3: (11, 3)}),
+]
+
+
+@pytest.mark.parametrize("problem, tolerance, expected", ON_POSITIONS)
+def test_oscillations_that_are_to_be_resolved(problem, tolerance, expected):
+    for stages, (steps, within) in expected.items():
+        found = jaxspark.solve(
+            problem.system, GGL(RadauIIA(stages), error_norm="positions"), *start_of(problem),
+            problem.args, t1=problem.t_end, rtol=tolerance, first_step=1e-3 * problem.t_end,
+        )  # fmt: skip
+        assert int(found.stats.num_failed_steps) == 0
+        assert abs(int(found.stats.num_steps) - steps) <= within
+
+
+def test_damp_start():
+    """Two Euler steps, and then no more than for a start without oscillations."""
+    problem = problems.yen_petzold_bushing(1e-6)
+    y0, z0 = start_of(problem)
+    start = jaxspark.damp_start(problem.system, y0, z0, problem.args, h=1e-2, rtol=1e-4)
+    assert bool(start.result == RESULTS.successful) and abs(float(start.t) - 0.02) <= 1e-15
+    found = jaxspark.solve(
+        problem.system, GGL(RadauIIA(2)), start.y, start.z, problem.args, t0=start.t, t1=1.0,
+        rtol=1e-4, first_step=1e-2,
+    )  # fmt: skip
+    assert 2 + int(found.stats.num_steps) <= 16
+    assert int(start.newton_iterations + found.stats.newton_iterations) <= 31
+    # The equilibrium, at the elongation that carries the weight.
+    assert abs(float(found.y1[4]) + 9.81e-6) <= 1e-8
+    without = jaxspark.solve(
+        problem.system, GGL(RadauIIA(2)), y0, z0, problem.args, t1=1.0, rtol=1e-4, first_step=1e-2
+    )
+    assert int(without.stats.num_steps) >= 200
+
+
+def test_damp_start_fails_as_a_value():
+    problem = problems.yen_petzold_bushing(1e-6)
+    args = {**problem.args, "eps": jnp.nan}
+    start = jaxspark.damp_start(problem.system, *start_of(problem), args, h=1e-2)
+    assert not bool(start.result == RESULTS.successful)
+    assert float(start.t) == 0.0 and np.array_equal(start.y, problem.y0)
+
+
+def test_saved_rows_dense_output_and_events():
+    """Against a method without damping, where the spring is soft enough for it."""
+    problem = problems.spring_pendulum(0.05)
+    times = jnp.linspace(0.0, 2.0, 9)
+    events = jaxspark.Event(lambda t, y, z, args: y[0], direction=False)
+    options = dict(t1=2.0, ts=times, multipliers=True, dense=True, max_steps=2048)
+    both = [
+        jaxspark.solve(
+            problem.system, method, *start_of(problem), problem.args, rtol=rtol, events=events,
+            **options,
+        )
+        for method, rtol in ((GGL(RadauIIA(3)), 1e-9), (jaxspark.Gauss(3), 1e-11))
+    ]  # fmt: skip
+    ours, exact = both
+    assert abs(float(ours.t1 - exact.t1)) <= 1e-7 and float(ours.t1) < 2.0
+    assert abs(float(ours.y1[0])) <= 1e-12
+    assert np.max(np.abs(ours.ys - exact.ys)) <= 1e-7
+    assert np.max(np.abs(ours.zs - exact.zs)) <= 1e-6
+    tension = np.abs(ours.multipliers.lam - exact.multipliers.lam)
+    assert np.max(tension) <= 1e-4 * np.max(np.abs(exact.multipliers.lam))
+    y, _ = ours.evaluate(0.7 * ours.t1)
+    assert np.max(np.abs(y - exact.evaluate(0.7 * ours.t1)[0])) <= 1e-7
+    residual = jaxspark.constraint_residuals(problem.system, 0.0, y, y, problem.args)
+    assert np.max(np.abs(residual.g)) <= 1e-14
+
+
+def test_a_lane_that_fails_does_no_harm():
+    problem = problems.spring_pendulum(1e-4)
+    y0, z0 = start_of(problem)
+    eps = jnp.array([1e-4, jnp.nan, 1e-4])
+    batch = jax.vmap(lambda eps: run(problem, RadauIIA(2), y0, z0, {"eps": eps}, 1e-4))(eps)
+    good = np.asarray(batch.result == RESULTS.successful)
+    assert list(good) == [True, False, True]
+    assert np.array_equal(batch.y1[0], batch.y1[2])
+    assert np.array_equal(batch.y1[1], problem.y0)
+
+
+def test_single_precision():
+    problem = problems.spring_double_pendulum(1e-3)
+    y0, z0 = (x.astype(jnp.float32) for x in start_of(problem))
+    eps = jnp.float32(1e-3)
+    found = jaxspark.solve(problem.system, GGL(RadauIIA(2)), y0, z0, {"eps": eps}, t1=2.0)
+    assert found.y1.dtype == jnp.float32
+    slow = limit(problems.rigid_double_pendulum)
+    assert np.max(np.abs(np.asarray(found.y1)[:4] - slow)) <= 2e-3
+
+
+def swing(method, args, **options):
+    """A function of the end of a pendulum on a spring, with mass, length and damping in `args`."""
+    free = jaxspark.MechanicalSystem(
+        lambda t, q, args: args["m"] * jnp.eye(2), lambda t, q, v, args: args["m"] * GRAVITY
+    )
+    system = jaxspark.Elongated(
+        free, lambda t, q, args: jnp.sqrt(jnp.sum(q**2)) - args["l"],
+        lambda args: args["k"], lambda args: args["d"],
+    )  # fmt: skip
+    along = jnp.array([jnp.sin(1.0), -jnp.cos(1.0)])
+    length = args["l"] + args["m"] * jnp.cos(1.0) / args["k"]
+    y0, z0 = jaxspark.elongate(system, 0.0, length * along, jnp.zeros(2), args)
+    end = jaxspark.solve(system, method, y0, z0, args, t1=1.0, max_steps=256, throw=False, **options)
+    return jnp.sum(end.y1[0] ** 3) + end.z1[0][0] + end.z1[1]
+
+
+GRAVITY = np.array([0.0, -9.81])
+ARGS = {"m": jnp.array(1.3), "l": jnp.array(0.8), "k": jnp.array(400.0), "d": jnp.array(6.0)}
+
+
+def test_derivatives_of_given_steps():
+    """Forward, reverse and differences, of the same steps: by mass, length, stiffness, damping."""
+    options = dict(controller=diffrax.StepTo(ts=jnp.linspace(0.0, 1.0, 21)))
+    value = jax.jit(lambda args: swing(GGL(RadauIIA(3)), args, **options))
+    reverse = jax.jit(jax.grad(value))(ARGS)
+    forward = jax.jit(jax.jacfwd(value))(ARGS)
+    for key in ARGS:
+
+        def moved(by, key=key):
+            return value({**ARGS, key: ARGS[key] * (1 + by)})
+
+        first, second = ((moved(h) - moved(-h)) / (2 * h) for h in (1e-2, 5e-3))
+        third = (moved(2.5e-3) - moved(-2.5e-3)) / 5e-3
+        better = (4 * second - first) / 3, (4 * third - second) / 3
+        difference = (16 * better[1] - better[0]) / 15 / ARGS[key]
+        assert abs(reverse[key] - forward[key]) <= 1e-12 * abs(forward[key])
+        assert abs(reverse[key] - difference) <= 1e-6 * abs(difference)
+
+
+def test_derivatives_of_adaptive_steps():
+    def value(args):
+        return swing(GGL(RadauIIA(3)), args, rtol=1e-8)
+
+    reverse = jax.jit(jax.grad(value))(ARGS)
+    forward = jax.jit(jax.jacfwd(value))(ARGS)
+    exact = jax.jit(jax.jacfwd(lambda args: swing(jaxspark.Gauss(3), args, rtol=1e-10)))(ARGS)
+    for key in ARGS:
+        assert abs(reverse[key] - forward[key]) <= 1e-9 * abs(exact[key])
+        assert abs(reverse[key] - exact[key]) <= 1e-4 * abs(exact[key])
+
+
+def test_second_derivatives():
+    options = dict(controller=diffrax.StepTo(ts=jnp.linspace(0.0, 1.0, 11)))
+
+    def value(length):
+        return swing(GGL(RadauIIA(2)), {**ARGS, "l": length}, **options)
+
+    slope = jax.jit(jax.grad(value))
+    found = jax.jit(jax.grad(jax.grad(value)))(ARGS["l"])
+    h = 1e-3
+    wide, narrow = ((slope(ARGS["l"] + x) - slope(ARGS["l"] - x)) / (2 * x) for x in (h, h / 2))
+    assert abs(found - (4 * narrow - wide) / 3) <= 1e-7 * abs(found)
+
+
+BAD = [
+    (lambda: GGL(2), TypeError, "method"),
+    (lambda: GGL(jaxspark.Gauss(2)), ValueError, "does not damp"),
+    (lambda: GGL(RadauIIA(2), newton="exact"), ValueError, "g0"),
+    (lambda: GGL(RadauIIA(2), error_norm="all"), ValueError, "positions"),
+    (lambda: jaxspark.GGLSolver(RadauIIA(2)), TypeError, "GGL"),
+    (lambda: jaxspark.Elongated(None, lambda t, y, args: y, 1.0), TypeError, "system"),
+]
+
+
+@pytest.mark.parametrize("make, kind, words", BAD)
+def test_bad_input(make, kind, words):
+    with pytest.raises(kind, match=words):
+        make()
+
+
+def test_options_of_other_methods_are_refused():
+    problem = problems.spring_pendulum()
+    with pytest.raises(ValueError, match="Newton iteration of its own"):
+        jaxspark.solve(
+            problem.system, GGL(RadauIIA(2)), *start_of(problem), problem.args, t1=1.0,
+            newton=jaxspark.NewtonOptions(),
+        )  # fmt: skip
+    with pytest.raises(TypeError, match="method"):
+        jaxspark.rollout(
+            problem.system, GGL(RadauIIA(2)), *start_of(problem), problem.args, t1=1.0,
+            num_steps=3,
+        )  # fmt: skip
