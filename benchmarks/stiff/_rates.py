@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,8 +26,8 @@ class ImplicitEuler:
     Unknowns are `(q, v, mu, lam)`, of which coordinate-split forms use `(q, v)`.
     """
 
-    def __init__(self, system: FlatSystem, y: Any, z: Any, h: float):
-        self.system, self.h, self.t = system, jnp.asarray(h), jnp.asarray(h)
+    def __init__(self, system: FlatSystem, y: Any, z: Any, h: Any):
+        self.system, self.h, self.t = system, h, h
         none = jnp.zeros(2 * system.nlam + system.npsi)
         self.start = jnp.concatenate([y, z, none])
         self.splits = splits_at(system, self.t, self.start)
@@ -59,15 +60,14 @@ class ImplicitEuler:
         full = matrix_at(self.system, self.t, x, self.rate(x), leading, multipliers)
         return projected_matrix(self.splits, full)
 
-    def spectral_radius(self, form: str) -> Any:
-        """That of `I - J0^{-1} J(z*)`, for the iteration `"cs"` or `"cm"`."""
+    def iteration(self, form: str) -> Any:
+        """`I - J0^{-1} J(z*)`, for the iteration `"cs"` or `"cm"`."""
         found = residuals(self.system, self.t, self.start, self.rate(self.start))
         s = self.splits.multipliers(found)
         first = self.matrix(s if form == "cs" else jnp.zeros_like(s))
         states = self.solution()
         last = jax.jacfwd(self.residual)(states)
-        iteration = jnp.eye(states.size) - jnp.linalg.solve(first, last)
-        return np.max(np.abs(np.linalg.eigvals(np.asarray(iteration))))
+        return jnp.eye(states.size) - jnp.linalg.solve(first, last)
 
 
 def projected_matrix(splits: Splits, full: Any) -> Any:
@@ -86,8 +86,14 @@ def rate(problem: Problem, h: float, form: str) -> float:
     """The rate of convergence of one step of implicit Euler from the start of a problem."""
     args = {key: jnp.asarray(value) for key, value in problem.args.items()}
     y, z = jnp.asarray(problem.y0), jnp.asarray(problem.z0)
-    flat, y, z = flatten(problem.system, jnp.asarray(0.0), y, z, args)
-    return float(ImplicitEuler(flat, y, z, h).spectral_radius(form))
+    matrix = _iteration(problem.system, y, z, args, jnp.asarray(h), form)
+    return float(np.max(np.abs(np.linalg.eigvals(np.asarray(matrix)))))
+
+
+@eqx.filter_jit
+def _iteration(system: Any, y: Any, z: Any, args: Any, h: Any, form: str) -> Any:
+    flat, y, z = flatten(system, jnp.asarray(0.0), y, z, args)
+    return ImplicitEuler(flat, y, z, h).iteration(form)
 
 
 def shifted(x: float, eps: float, h: float) -> Problem:
