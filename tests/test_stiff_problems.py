@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 
 import jaxspark
-from benchmarks import problems
+from benchmarks import peers, problems
 
 
 PUBLISHED = [
@@ -121,3 +122,41 @@ def test_slow_motions_start_like_their_rigid_limits(build, limit, positions):
         found = accelerations(problem)[:positions]
         rounding = 1e-15 / softness
         np.testing.assert_allclose(found, expected, rtol=0, atol=100 * softness + rounding)
+
+
+PENDULUMS = {
+    "spring pendulum": problems.spring_pendulum,
+    "spring double pendulum": problems.spring_double_pendulum,
+}
+BUSHINGS = {
+    "swinging bushing": (problems.swinging_bushing, problems.swinging_bushing_elongated),
+    "bushing": (problems.yen_petzold_bushing, problems.yen_petzold_bushing_elongated),
+}
+
+
+@pytest.mark.parametrize("name", PENDULUMS)
+def test_other_solvers_get_the_same_springs(name):
+    problem = PENDULUMS[name](0.1, 0.05)
+    expected = accelerations(problem)
+    plain, long = peers.stiff_mechanisms(0.1)[name]
+    for mechanism in (plain, long):
+        system, start = peers.constrained_system(mechanism), (problem.y0, problem.z0)
+        found = _rates(system, *(x[: mechanism.nq] for x in start), None)
+        np.testing.assert_allclose(found[: plain.nq], expected[: plain.nq], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", BUSHINGS)
+def test_other_solvers_get_the_same_bushing(name):
+    # Anywhere, not on the constraints: all terms differ from zero.
+    rng = np.random.default_rng(0)
+    q, v, e, edot = (jnp.asarray(rng.normal(size=n)) for n in (6, 6, 3, 3))
+    plain, long = peers.stiff_mechanisms(0.1)[name]
+    joined = jnp.append(q, e), jnp.append(v, edot)
+    cases = (plain, (q, v), (q, v)), (long, joined, ((q, e), (v, edot)))
+    for build, (mechanism, theirs, ours) in zip(BUSHINGS[name], cases, strict=True):
+        system, problem = peers.constrained_system(mechanism), build(0.1)
+        for a, b in (
+            (system.f(0.0, *theirs, None), problem.system.f(0.0, *ours, problem.args)),
+            (system.g(0.0, theirs[0], None), problem.system.g(0.0, ours[0], problem.args)),
+        ):
+            np.testing.assert_allclose(a, ravel_pytree(b)[0], rtol=1e-12, atol=1e-12)

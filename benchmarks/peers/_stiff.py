@@ -4,7 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from ..problems import spring_double_pendulum, spring_pendulum, swinging_bushing
+from ..problems import (
+    spring_double_pendulum,
+    spring_pendulum,
+    swinging_bushing,
+    yen_petzold_bushing,
+)
 from ._mechanism import Mechanism, Scalars
 from ._springs import Elongated, Sprung
 
@@ -114,6 +119,26 @@ class SwingingBushing(Sprung):
         return [x, y, first + torque, -x, -y, second - torque]
 
 
+class Bushing(SwingingBushing):
+    """Body 1 stands still, body 2 hardly moves about its equilibrium, one second.
+
+    Source: Yen & Petzold, TR 96-028, section 5.2.
+    """
+
+    name = "bushing"
+
+    def __init__(self, eps: float):
+        super().__init__(eps)
+        problem = yen_petzold_bushing(eps, "equilibrium")
+        self.q0, self.v0 = problem.y0, problem.z0
+
+    def holonomic(self, m: Any, t: Any, q: Scalars) -> Scalars:
+        """Body 2 is at unit distance, and does not turn."""
+        del m, t
+        x, y = q[3] - q[0], q[4] - q[1]
+        return [q[0], q[1], q[2], 0.5 * (x * x + y * y - 1.0), q[5]]
+
+
 def stiff_mechanisms(eps: float) -> dict[str, tuple[Mechanism, Mechanism]]:
     """By name, each with its springs as forces and as coordinates.
 
@@ -121,13 +146,17 @@ def stiff_mechanisms(eps: float) -> dict[str, tuple[Mechanism, Mechanism]]:
     positions leave.
     """
     spring, double = spring_pendulum(eps).y0[2:], spring_double_pendulum(eps).y0[4:]
-    bushing = SwingingBushing(eps)
-    held = [float(e) for e in bushing.elongations(np, bushing.q0)]
     return {
         "spring pendulum": _both(SpringPendulum(eps), spring, [0.0]),
         "spring double pendulum": _both(SpringDoublePendulum(eps), double, [0.0]),
-        "swinging bushing": _both(bushing, held, [bushing.v0[3], 0.0, 0.0]),
+        **{sprung.name: _bushed(sprung) for sprung in (SwingingBushing(eps), Bushing(eps))},
     }
+
+
+def _bushed(plain: Sprung) -> tuple[Mechanism, Mechanism]:
+    """Body 2 does not turn at first."""
+    elongations = [float(e) for e in plain.elongations(np, plain.q0)]
+    return _both(plain, elongations, [plain.v0[3], plain.v0[4], 0.0])
 
 
 def _both(plain: Sprung, elongations: Any, rates: Any) -> tuple[Mechanism, Mechanism]:

@@ -1,7 +1,7 @@
 """Solvers of stiff mechanisms, ours and others, as functions of the tolerance."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import diffrax
 import jax
@@ -16,14 +16,36 @@ from .. import peers, problems
 
 MAX_STEPS = 20_000
 RADAU3, RADAU2 = "GGL Radau IIA(3)", "GGL Radau IIA(2)"
-GAUSS, BDF = "Gauss(3)", "BDF2-CM"
+GAUSS, BDF, FORCES = "Gauss(3)", "BDF2-CM", ", forces"
 
-PROBLEMS: dict[str, tuple[Callable[[float], problems.Problem], Callable[[], problems.Problem]]] = {
-    "spring pendulum": (problems.spring_pendulum, problems.rigid_pendulum),
-    "spring double pendulum": (problems.spring_double_pendulum, problems.rigid_double_pendulum),
-    "swinging bushing": (problems.swinging_bushing_elongated, problems.swinging_rigid),
+
+class Case(NamedTuple):
+    """A problem with elongations as coordinates, for any stiffness.
+
+    - `build`: the problem, from `eps`.
+    - `positions`: how many of the coordinates, the first ones, are those of bodies.
+    - `limit`: the rigid mechanism, if it moves; if not, the problem starts with an oscillation of
+        size `eps^(1/2)` about its rest, and steps depend on how that compares with tolerances.
+    """
+
+    build: Callable[[float], problems.Problem]
+    positions: int
+    limit: Callable[[], problems.Problem] | None
+
+
+def _at_rest(eps: float) -> problems.Problem:
+    return problems.yen_petzold_bushing_elongated(eps, "equilibrium")
+
+
+PROBLEMS = {
+    "spring pendulum": Case(problems.spring_pendulum, 2, problems.rigid_pendulum),
+    "spring double pendulum": Case(
+        problems.spring_double_pendulum, 4, problems.rigid_double_pendulum
+    ),
+    "swinging bushing": Case(problems.swinging_bushing_elongated, 6, problems.swinging_rigid),
+    "bushing": Case(_at_rest, 6, None),
 }
-"""Those that start on a slow motion, with elongations as coordinates, and the rigid limits."""
+"""Those whose stiff springs hardly change a slow motion, if there is one."""
 
 
 class Method:
@@ -99,7 +121,7 @@ def bdf(problem: problems.Problem) -> Method:
 
 def ours(name: str) -> list[Method]:
     """All of our methods for a problem."""
-    problem = PROBLEMS[name][0](1e-4)
+    problem = PROBLEMS[name].build(1e-4)
     return [
         spark(RADAU3, jaxspark.GGL(jaxspark.RadauIIA(3)), problem),
         spark(RADAU2, jaxspark.GGL(jaxspark.RadauIIA(2)), problem),
@@ -111,8 +133,8 @@ def ours(name: str) -> list[Method]:
 def rivals(name: str, eps: float) -> Iterator[Callable[[], Any]]:
     """Those from outside, each with elongations as coordinates, as that suits all of them.
 
-    Velocities are in the error test of some and not of others: either may be the cheaper. The
-    last two have the springs' forces instead, as one would write them down.
+    Velocities are in the error test of some and not of others: either may be the cheaper. Those
+    called `FORCES` have the springs' forces instead, as one would write them down.
     """
     plain, long = peers.stiff_mechanisms(eps)[name]
     for form, velocities, order in (("ggl", False, 5), ("ggl", False, 2), ("gglint", False, 5)):
@@ -121,8 +143,8 @@ def rivals(name: str, eps: float) -> Iterator[Callable[[], Any]]:
         )
     yield lambda: _named("solve_dae Radau(3) ggl", peers.SolveDAE(long, "ggl", False))
     yield lambda: _named("solve_dae Radau(3) gglint", peers.SolveDAE(long, "gglint", True))
-    yield lambda: _named("IDA ggl, forces", peers.IDA(plain, "ggl", False))
-    yield lambda: _named("solve_dae Radau(3), forces", peers.SolveDAE(plain, "gglint", False))
+    yield lambda: _named(f"IDA ggl{FORCES}", peers.IDA(plain, "ggl", False))
+    yield lambda: _named(f"solve_dae Radau(3){FORCES}", peers.SolveDAE(plain, "gglint", False))
 
 
 def _named(name: str, solver: Any) -> Any:
