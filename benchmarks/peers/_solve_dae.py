@@ -20,9 +20,16 @@ class SolveDAE:
     **Arguments:**
 
     - `velocities`: whether they are in the error test.
+    - `max_evaluations`: after how many a run fails; solve_dae has no limit of its own.
     """
 
-    def __init__(self, mechanism: Mechanism, form: Form = "gglint", velocities: bool = True):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        form: Form = "gglint",
+        velocities: bool = True,
+        max_evaluations: int = 10_000_000,
+    ):
         self.name = "solve_dae Radau(3)"
         self._mechanism, self._solve = mechanism, peer("solve_dae.integrate").solve_dae
         self._equations = equations = residual(mechanism, form)
@@ -31,7 +38,12 @@ class SolveDAE:
         if not velocities:
             self._untested += range(mechanism.nq, mechanism.nq + mechanism.nv)
 
+        self._evaluations = 0
+
         def function(t, x, xdot):
+            self._evaluations += 1
+            if self._evaluations > max_evaluations:
+                raise RuntimeError(f"{self.name} needs more than {max_evaluations} evaluations")
             out = np.zeros(n)
             equations.function(t, x, xdot, out)
             return out
@@ -49,11 +61,16 @@ class SolveDAE:
         """A function that integrates with this tolerance, absolute and relative."""
         atol = np.full(len(self._equations.x0), tolerance)
         atol[self._untested] = UNCONTROLLED
-        return lambda: self._solve(
-            self._function, (0.0, self._mechanism.t_end), self._equations.x0,
-            self._equations.xdot0, jac=self._jacobians, rtol=tolerance, atol=atol,
-            method="Radau", stages=3,
-        )  # fmt: skip
+
+        def solve():
+            self._evaluations = 0
+            return self._solve(
+                self._function, (0.0, self._mechanism.t_end), self._equations.x0,
+                self._equations.xdot0, jac=self._jacobians, rtol=tolerance, atol=atol,
+                method="Radau", stages=3,
+            )  # fmt: skip
+
+        return solve
 
     def count(self, tolerance: float) -> int:
         """The number of accepted steps, from a run of its own."""

@@ -14,7 +14,7 @@ import jaxspark
 from .. import peers, problems
 
 
-MAX_STEPS = 20_000
+MAX_STEPS, MAX_EVALUATIONS = 20_000, 20_000
 RADAU3, RADAU2 = "GGL Radau IIA(3)", "GGL Radau IIA(2)"
 GAUSS, BDF, FORCES = "Gauss(3)", "BDF2-CM", ", forces"
 
@@ -141,10 +141,14 @@ def rivals(name: str, eps: float) -> Iterator[Callable[[], Any]]:
         yield lambda form=form, velocities=velocities, order=order: _named(
             f"IDA {form}, order {order}", peers.IDA(long, form, velocities, order)
         )
-    yield lambda: _named("solve_dae Radau(3) ggl", peers.SolveDAE(long, "ggl", False))
-    yield lambda: _named("solve_dae Radau(3) gglint", peers.SolveDAE(long, "gglint", True))
+    yield lambda: _named("solve_dae Radau(3) ggl", _solve_dae(long, "ggl", False))
+    yield lambda: _named("solve_dae Radau(3) gglint", _solve_dae(long, "gglint", True))
     yield lambda: _named(f"IDA ggl{FORCES}", peers.IDA(plain, "ggl", False))
-    yield lambda: _named(f"solve_dae Radau(3){FORCES}", peers.SolveDAE(plain, "gglint", False))
+    yield lambda: _named(f"solve_dae Radau(3){FORCES}", _solve_dae(plain, "gglint", False))
+
+
+def _solve_dae(mechanism: peers.Mechanism, form: Any, velocities: bool) -> peers.SolveDAE:
+    return peers.SolveDAE(mechanism, form, velocities, MAX_EVALUATIONS)
 
 
 def _named(name: str, solver: Any) -> Any:
