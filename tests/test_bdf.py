@@ -184,6 +184,9 @@ def test_failures():
     )
     assert bool(found.result != RESULTS.successful)
 
+    with pytest.raises(Exception, match="max_steps steps were not enough"):
+        jax.jit(lambda y0: bdf(pendulum(), y0, z0, PENDULUM_ARGS, t1=5.0, max_steps=3).y1)(y0)
+
     def twice(t, q, args):
         return jnp.concatenate([q[:1], q[:1]])
 

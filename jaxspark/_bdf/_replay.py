@@ -19,6 +19,9 @@ from ._rows import Rows
 States = Float[Array, "columns states"]
 Unknown = tuple[Array, Array, Array, Array]
 
+# How many rows are passed over at once where no step was made.
+CHUNK = 64
+
 # Rounding errors of multipliers count for less than those of states.
 EMPHASIS = (1.0, 1.0, 1e-3, 1e-3)
 
@@ -180,12 +183,36 @@ def replay(formulation: Formulation, max_order: int, moving, recorded):
         def advance(before):
             return _advance(system, formulation, before, row, active)
 
-        before = jax.lax.cond(active, advance, lambda before: before, before)
+        before = jax.lax.cond(active, jax.checkpoint(advance), lambda before: before, before)
         return before, (before.t, jnp.concatenate(before.x))
 
-    numbers = jnp.arange(1, rows.h.size, dtype=last.dtype)
-    steps = jax.tree.map(lambda leaf: leaf[1:], rows)
-    _, (ts, xs) = jax.lax.scan(body, before, (steps, numbers))
+    ts, xs = _scan_while(body, before, jax.tree.map(lambda leaf: leaf[1:], rows), last)
     first = t0[None], jnp.concatenate(x)[None, :]
     ts, xs = (jnp.concatenate(pair) for pair in zip(first, (ts, xs), strict=True))
     return ts, xs
+
+
+def _scan_while(body, before: Before, rows: Rows, last: IntScalar):
+    """A scan over rows and their numbers, in chunks: those after the last step cost nothing."""
+    count = rows.h.size
+    pieces = -(-count // CHUNK)
+    numbers = jnp.arange(1, pieces * CHUNK + 1, dtype=last.dtype).reshape(pieces, CHUNK)
+
+    def chunked(leaf):
+        padding = jnp.repeat(leaf[-1:], pieces * CHUNK - count, 0)
+        return jnp.concatenate([leaf, padding]).reshape(pieces, CHUNK, *leaf.shape[1:])
+
+    def chunk(before, inputs):
+        def run(before):
+            return jax.lax.scan(body, before, inputs)
+
+        def idle(before):
+            kept = before.t, jnp.concatenate(before.x)
+            return before, jax.tree.map(
+                lambda leaf: jnp.broadcast_to(leaf[None], (CHUNK, *leaf.shape)), kept
+            )
+
+        return jax.lax.cond(inputs[1][0] <= last, jax.checkpoint(run), idle, before)
+
+    _, found = jax.lax.scan(chunk, before, (jax.tree.map(chunked, rows), numbers))
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:count], found)
