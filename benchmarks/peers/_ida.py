@@ -49,6 +49,8 @@ class IDA:
         function(0.0, equations.x0, equations.xdot0, np.zeros(n))
         jacobian(0.0, equations.x0, equations.xdot0, None, 1.0, np.zeros((n, n)))
         self._function, self._jacobian = function, jacobian
+        # Its own arrays are of another type to numba, which compiles for them, too.
+        self._solve(1e-3, [0.0, 1e-12 * mechanism.t_end, 2e-12 * mechanism.t_end])
 
     def run(self, tolerance: float) -> Callable[[], Any]:
         """A function that integrates with this tolerance, absolute and relative."""

@@ -177,5 +177,6 @@ def _comparison(name: str, costs: dict[float, dict[str, Cost]]) -> Iterator[Figu
         what = f"{name}, error {TARGET:g}: CPU time of {words} over that of {RADAU3}"
         listed = ", ".join(f"{ratio:.1f}" for ratio in ratios.values())
         yield note(f"{what}, {where}; inf where it is not reached", listed)
-        if solvers in ([BDF], outside):
+        # Where hardly anything moves, every solver is there in a few steps.
+        if solvers in ([BDF], outside) and PROBLEMS[name].limit is not None:
             yield at_least(f"{what}, least of {where}", min(ratios.values()), FASTER)
