@@ -73,7 +73,7 @@ def by_bdf(problem: Problem, formulation: Any, tolerance: float) -> Iterator[Fig
     solution = jaxspark.bdf(
         problem.system, jnp.asarray(problem.y0), jnp.asarray(problem.z0), problem.args,
         t1=problem.t_end, rtol=tolerance, formulation=formulation, max_order=5,
-        error_norm="positions and velocities", max_steps=600_000, throw=False,
+        error_norm="positions and velocities", max_steps=800_000, throw=False,
     )  # fmt: skip
     yield from _lines(problem, solution, f"{problem.name}, BDF {formulation}")
 

@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
 from .._system import FlatSystem
-from ._equations import Unknowns
+from ._equations import parts, Unknowns
 from ._formulations import correction, Matrix, newton_mask, Settings
 
 
@@ -17,6 +17,8 @@ MAX_ITERATIONS = 4
 MAX_RATE = 0.9
 RESTART = 100.0
 CONVERGED = 0.33
+# So many units of rounding error may be left in a multiplier.
+ROUNDING = 1e3
 
 
 class Corrected(eqx.Module):
@@ -47,6 +49,19 @@ def rms(
     return jnp.sqrt(jnp.sum(squares) / jnp.maximum(jnp.sum(mask), 1).astype(x.dtype))
 
 
+def _rounding(system: FlatSystem, x: Unknowns, leading: FloatScalar) -> Unknowns:
+    """What rounding errors of coordinates and velocities make of multipliers.
+
+    They are divided by the step size once for `mu`, and twice for `lam`: with tight
+    tolerances there is no more to converge to. This is not in DASSL.
+    """
+    q, v, mu, lam = parts(system, x)
+    size = jnp.max(jnp.abs(q), initial=0)
+    sizes = [jnp.zeros_like(q), jnp.zeros_like(v)]
+    sizes += [jnp.full_like(mu, leading * size), jnp.full_like(lam, leading**2 * size)]
+    return ROUNDING * jnp.finfo(x.dtype).eps * jnp.concatenate(sizes)
+
+
 def iterate(
     system: FlatSystem,
     settings: Settings,
@@ -65,6 +80,7 @@ def iterate(
     Problems in Differential-Algebraic Equations*, 5.2.2; subroutine DDASTP, block 3.
     """
     mask = newton_mask(system, settings)
+    weights = jnp.maximum(weights, _rounding(system, predicted, leading))
     scale = 2 / (1 + leading / old_leading)
     tiny = 100 * jnp.finfo(rate.dtype).eps * rms(predicted, weights, mask)
 
