@@ -117,7 +117,7 @@ def polished(x, operands):
     return unravel(jax.lax.fori_loop(0, 8, body, flat))
 
 
-@pytest.mark.parametrize("formulation", ["ggl", "cm_step", "cm_frozen"])
+@pytest.mark.parametrize("formulation", ["cm_step", "cm_frozen"])
 def test_differences_with_the_same_steps(formulation):
     """The derivatives of steps are those of these steps solved exactly, by differences."""
     args = start_of(PENDULUM_ARGS)
@@ -159,19 +159,25 @@ def test_differences_with_the_same_steps(formulation):
 def test_tight_tolerances_give_the_derivatives_of_the_motion():
     args = start_of(PENDULUM_ARGS)
 
-    def exact(args):
-        y0, z0 = pendulum_start(0.5, 1.0, args["l"])
-        found = jaxspark.rollout(pendulum(), jaxspark.Gauss(3), y0, z0, args, t1=0.2, num_steps=20)
+    def start(length):
+        return *pendulum_start(0.5, 1.0, length), {**args, "l": length}
+
+    def exact(length):
+        y0, z0, moved = start(length)
+        found = jaxspark.rollout(pendulum(), jaxspark.Gauss(3), y0, z0, moved, t1=0.2, num_steps=20)
         return jnp.concatenate([found.y1, found.z1])
 
-    def ours(args):
-        y0, z0 = pendulum_start(0.5, 1.0, args["l"])
+    def ours(length):
+        y0, z0, moved = start(length)
         found = bdf(
-            pendulum(), y0, z0, args, t1=0.2, rtol=1e-9, max_order=5, max_steps=400, throw=False
+            pendulum(), y0, z0, moved, t1=0.2, rtol=1e-9, max_order=5, max_steps=400, throw=False
         )
         return jnp.concatenate([found.y1, found.z1])
 
-    a, b = (jax.jit(jax.jacrev(function))(args) for function in (ours, exact))
+    a, b = (
+        jax.jit(jax.jacrev(ours))(args["l"]),
+        jax.jit(jax.jacfwd(exact))(args["l"]),
+    )
     assert largest_difference(a, b) <= 1e-5
 
 

@@ -43,13 +43,13 @@ def rigid(problem: Problem, t1: float) -> np.ndarray:
 def tables(tiny: bool) -> Iterator[Figure]:
     """Counts are steps/residual evaluations/matrix evaluations/etf/ctf."""
     yield from table_52(tiny)
-    yield from consistency(tiny)
-    if not tiny:
-        yield from table_51()
-    yield from bushing(tiny)
     yield from false_convergence(tiny)
-    if not tiny:
-        yield from independent_of_stiffness()
+    if tiny:
+        return
+    yield from consistency()
+    yield from table_51()
+    yield from bushing()
+    yield from independent_of_stiffness()
 
 
 def table_52(tiny: bool) -> Iterator[Figure]:
@@ -79,12 +79,12 @@ def table_52(tiny: bool) -> Iterator[Figure]:
         yield Figure(what, f"{low} .. {high}", f"{ratio:.3f}", low <= ratio <= high)
 
 
-def consistency(tiny: bool) -> Iterator[Figure]:
+def consistency() -> Iterator[Figure]:
     """A smooth pendulum: frozen annihilators do not converge to the solution, the others do."""
     problem = rigid_pendulum()
     end = rigid(problem, 3.0)
     bounds = {1e-3: 3e-2, 1e-5: 2.5e-3, 1e-7: 1e-4}
-    for form in ("cs",) if tiny else ("cs", "cm_step", "cm_true", "cm_frozen"):
+    for form in ("cs", "cm_step", "cm_true", "cm_frozen"):
         for tol, bound in bounds.items():
             measured, found = integrated(problem, tol, form, 20_000, t1=3.0, error_norm=BOTH)
             error = float(np.max(np.abs(np.asarray(found.y1) - end)))
@@ -103,10 +103,10 @@ def table_51() -> Iterator[Figure]:
         yield note(what, str(measured))
 
 
-def bushing(tiny: bool) -> Iterator[Figure]:
+def bushing() -> Iterator[Figure]:
     """From its equilibrium nothing is stiff to any iteration with the exact matrix."""
     problem = yen_petzold_bushing(1e-6, "equilibrium")
-    for form in ("cs",) if tiny else (*SOUND, "cm_frozen"):
+    for form in (*SOUND, "cm_frozen"):
         published = TABLE_54.get(form, "none")
         what = f"Table 5.4 from the equilibrium, {form}: published {published}"
         measured, _ = integrated(problem, 1e-4, form)
@@ -115,13 +115,11 @@ def bushing(tiny: bool) -> Iterator[Figure]:
         measured, _ = integrated(problem, 1e-4, form, error_norm=BOTH)
         ok = measured.steps <= 90 and measured.ctf == 0
         yield Figure(f"{what}; errors of velocities, too", "<= 90 steps, ctf 0", str(measured), ok)
-    lame = without_force_gradient(problem, 1e-4, "cs", 0.01 if tiny else 1.0)
-    ok = tiny or (lame.ctf >= 500 and lame.etf <= 1)
+    lame = without_force_gradient(problem, 1e-4, "cs", 1.0)
+    ok = lame.ctf >= 500 and lame.etf <= 1
     yield Figure(
         "the same, df/dq left out of the matrix, cs", "ctf >= 500, etf <= 1", str(lame), ok
     )
-    if tiny:
-        return
     for form in ("ggl", "ggl_star", "cm_frozen"):
         lame = without_force_gradient(problem, 1e-4, form, 1.0)
         yield note(f"the same, df/dq left out of the matrix, {form}", str(lame))
@@ -151,7 +149,7 @@ def false_convergence(tiny: bool) -> Iterator[Figure]:
         end = rigid(slow, slow.t_end)
         for form in ("cm_step",) if tiny else SOUND:
             problem = make(1e-8, 1e-6)
-            for first in (1e-2, 1e-3, 1e-4):
+            for first in (1e-2,) if tiny else (1e-2, 1e-3, 1e-4):
                 measured, found = integrated(problem, 1e-5, form, first_step=first)
                 error = float(np.max(np.abs(np.asarray(found.y1)[: end.size] - end)))
                 what = (
