@@ -125,7 +125,8 @@ def run_segment(
     real = jnp.isfinite(saved[0]) & (saved[0] * forward <= t * forward)
     names = ("num_accepted_steps", "num_rejected_steps")
     accepted, rejected = (jnp.asarray(solution.stats[name], jnp.int32) for name in names)
-    failed = solution.controller_state[1] if counts else jnp.zeros((), jnp.int32)
+    controller_state: Any = solution.controller_state
+    failed = controller_state[1] if counts else jnp.zeros((), jnp.int32)
     costs = _costs(solution.solver_state)
     return Segment(
         t, state[0], state[1], jnp.where(real, saved[0], jnp.inf), saved[1], occurred, changes,
