@@ -2,6 +2,8 @@
 
 import diffrax
 import jax
+import jax.export
+import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -9,6 +11,10 @@ import pytest
 import jaxspark
 from benchmarks import problems
 from jaxspark import GGL, Lobatto, RadauIIA, RESULTS
+from jaxspark._stiff import ggl_coefficients, GGLStages
+from jaxspark._stiff._linear import reduced_solve, stage_blocks
+from jaxspark._stiff._residual import stage_equations
+from jaxspark._system import flatten
 
 
 IIIC = Lobatto(3, "C", "C", "C")
@@ -216,7 +222,9 @@ def swing(method, args, **options):
     along = jnp.array([jnp.sin(1.0), -jnp.cos(1.0)])
     length = args["l"] + args["m"] * jnp.cos(1.0) / args["k"]
     y0, z0 = jaxspark.elongate(system, 0.0, length * along, jnp.zeros(2), args)
-    end = jaxspark.solve(system, method, y0, z0, args, t1=1.0, max_steps=256, throw=False, **options)
+    end = jaxspark.solve(
+        system, method, y0, z0, args, t1=1.0, max_steps=256, throw=False, **options
+    )
     return jnp.sum(end.y1[0] ** 3) + end.z1[0][0] + end.z1[1]
 
 
@@ -296,3 +304,54 @@ def test_options_of_other_methods_are_refused():
             problem.system, GGL(RadauIIA(2)), *start_of(problem), problem.args, t1=1.0,
             num_steps=3,
         )  # fmt: skip
+
+
+def test_lowers_for_three_platforms():
+    problem = problems.spring_pendulum(1e-4)
+    y0, z0 = start_of(problem)
+
+    def value(eps):
+        # A given first step would put a check of diffrax into the program, a host callback.
+        end = jaxspark.solve(
+            problem.system, GGL(RadauIIA(2)), y0, z0, {"eps": eps}, t1=2.0, rtol=1e-3,
+            max_steps=64, throw=False,
+        )  # fmt: skip
+        return jnp.sum(end.y1[:2])
+
+    platforms = ("cpu", "cuda", "tpu")
+    exported = jax.export.export(jax.jit(jax.value_and_grad(value)), platforms=platforms)(1e-4)
+    assert exported.platforms == platforms
+    value, gradient = exported.call(1e-4)
+    assert np.isfinite(value) and np.isfinite(gradient)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [problems.mixed(), problems.heavy_top(), problems.swinging_bushing_elongated(1e-2)],
+    ids=["mixed", "heavy top", "bushing"],
+)
+def test_reduced_systems_are_newtons(problem):
+    """The solution of the reduced system is that of the whole, multipliers included."""
+    t, h = jnp.asarray(0.1), jnp.asarray(0.05)
+    y, z, args = jax.tree.map(jnp.asarray, (problem.y0, problem.z0, problem.args))
+    flat, y, z = flatten(problem.system, t, y, z, args)
+    coefficients = ggl_coefficients(RadauIIA(3).tableau)
+    rng = np.random.default_rng(0)
+
+    def near(x, size):
+        return jnp.asarray(np.asarray(x)[None] + size * rng.standard_normal((3, x.size)))
+
+    lam, psi = jnp.zeros(flat.nlam), jnp.zeros(flat.npsi)
+    at = GGLStages(near(y, 0.1), near(z, 0.1), near(lam, 1.0), near(psi, 1.0), near(lam, 0.01))
+    vector, unravel = jax.flatten_util.ravel_pytree(at)
+
+    def residual(x):
+        stages = stage_equations(flat, coefficients, t, y, z, h, unravel(x))
+        return jax.flatten_util.ravel_pytree(stages)[0]
+
+    r = residual(vector)
+    expected = np.linalg.solve(jax.jacfwd(residual)(vector), r)
+    blocks = stage_blocks(flat, coefficients, t, h, at)
+    found = reduced_solve(flat, coefficients, h, blocks, unravel(r))
+    found = jax.flatten_util.ravel_pytree(found)[0]
+    assert np.max(np.abs(found - expected)) <= 1e-12 * np.max(np.abs(expected))

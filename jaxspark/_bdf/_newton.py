@@ -56,7 +56,7 @@ def _rounding(system: FlatSystem, x: Unknowns, leading: FloatScalar) -> Unknowns
     tolerances there is no more to converge to. This is not in DASSL.
     """
     q, v, mu, lam = parts(system, x)
-    size = jnp.max(jnp.abs(q), initial=0)
+    size, leading = jnp.max(jnp.abs(q), initial=0), jnp.abs(leading)
     sizes = [jnp.zeros_like(q), jnp.zeros_like(v)]
     sizes += [jnp.full_like(mu, leading * size), jnp.full_like(lam, leading**2 * size)]
     return ROUNDING * jnp.finfo(x.dtype).eps * jnp.concatenate(sizes)

@@ -11,7 +11,6 @@ from ._estimate import (
     raw_error as raw_error,
     step_error as step_error,
 )
-from ._independent import independent as independent
 from ._method import GGL as GGL
 from ._newton import (
     NewtonMode as NewtonMode,

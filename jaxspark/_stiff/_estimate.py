@@ -9,7 +9,7 @@ from .._custom_types import FloatScalar
 from .._kkt import lu_factors
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
-from ._independent import independent
+from ._independent import eliminate
 from ._newton import Weights
 from ._residual import drift, GGLStages
 
@@ -76,7 +76,7 @@ def free_entries(
 ) -> tuple[Bool[Array, " ny"], Bool[Array, " nz"]]:
     """Which coordinates and which velocities the constraints leave free."""
     G = jax.jacfwd(lambda y: system.holonomic(t, y))(y)
-    return independent(G), independent(constraint_jacobian(system, t, y, z))
+    return eliminate(G).free, eliminate(constraint_jacobian(system, t, y, z)).free
 
 
 def raw_error(

@@ -17,8 +17,12 @@ class GGL:
 
     `jaxspark.solve(system, jaxspark.GGL(jaxspark.RadauIIA(3)), ...)` integrates mechanisms with
     stiff springs, bushings or beams, once their oscillations are damped or as small as the
-    tolerance, with steps that do not depend on the stiffness. Declare potentials that are stiff
-    by [`jaxspark.Elongated`][]: that is worth more than any choice here.
+    tolerance, with steps that do not depend on the stiffness.
+
+    Stiff potentials must be declared by [`jaxspark.Elongated`][]. Left in the forces they are
+    integrated, too, but Newton's iteration then meets a force that is far from linear: from
+    stiffnesses of about `1e8` on it may converge to what is no solution, and errors of a hundred
+    or a thousand tolerances pass unnoticed.
 
     **Arguments:**
 

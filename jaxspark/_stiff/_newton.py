@@ -9,10 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
-from .._kkt import lu_factors
 from .._results import RESULTS
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
+from ._linear import reduced_solve, stage_blocks
 from ._residual import GGLStages, stage_equations
 
 
@@ -98,8 +98,9 @@ def newton(
 
     def body(carry):
         x, count, previous, _, _ = carry
-        factors = lu_factors(jax.jacfwd(residual)(at(x)))
-        update = factors.solve(residual(x)[None, :])[0]
+        blocks = stage_blocks(system, coefficients, t0, h, unravel(at(x)))
+        found = reduced_solve(system, coefficients, h, blocks, unravel(residual(x)))
+        update = jax.flatten_util.ravel_pytree(found)[0]
         change = size(update)
         rate = change / previous
         converged = (count > 0) & (rate < 1) & (rate * change <= CONVERGED * (1 - rate))

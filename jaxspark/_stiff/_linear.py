@@ -1,0 +1,192 @@
+"""The linear system of Newton's iteration, reduced to the independent coordinates."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._custom_types import FloatScalar
+from .._kkt import lu_factors
+from .._system import FlatSystem
+from ._coefficients import GGLCoefficients
+from ._independent import eliminate, Elimination
+from ._residual import drift, GGLStages
+
+
+class StageBlocks(eqx.Module):
+    """Derivatives of the terms of the stage equations, each of its own stage alone.
+
+    With `x = (y, z)` of `n = ny + nz` entries and `m = nlam + npsi` velocity constraints:
+
+    - `inertia`: of `(y, p)` by `x`; shape `(s, n, n)`.
+    - `motion`: of `(v, force)` by `x`; shape `(s, n, n)`.
+    - `drift`: of `v` by `mu`; shape `(s, ny, nlam)`.
+    - `reaction`: of the force by `(lam, psi)`; shape `(s, nz, m)`.
+    - `position`: of `g` by `y`; shape `(s, nlam, ny)`.
+    - `velocity`: of `(gdot, k)` by `x`; shape `(s, m, n)`.
+    """
+
+    inertia: Float[Array, "s n n"]
+    motion: Float[Array, "s n n"]
+    drift: Float[Array, "s ny nlam"]
+    reaction: Float[Array, "s nz m"]
+    position: Float[Array, "s nlam ny"]
+    velocity: Float[Array, "s m n"]
+
+
+def stage_blocks(
+    system: FlatSystem,
+    coefficients: GGLCoefficients,
+    t0: FloatScalar,
+    h: FloatScalar,
+    at: GGLStages,
+) -> StageBlocks:
+    """The derivatives at given stages, by one forward mode for each stage."""
+    ny, n = system.ny, system.ny + system.nz
+
+    def terms(t, x, forces, mu):
+        y, z = x[:ny], x[ny:]
+        lam, psi = forces[: system.nlam], forces[system.nlam :]
+        constraints = system.holonomic_rate(t, y, z), system.nonholonomic(t, y, z)
+        return (
+            system.momentum(t, y, z),
+            jnp.concatenate([drift(system, t, y, z, mu), system.force(t, y, z, lam, psi)]),
+            jnp.concatenate(constraints),
+            system.holonomic(t, y),
+        )
+
+    def one(t, x, forces, mu):
+        def on_vector(u):
+            return terms(t, *jnp.split(u, [n, n + forces.size]))
+
+        return jax.jacfwd(on_vector)(jnp.concatenate([x, forces, mu]))
+
+    T = t0 + jnp.asarray(coefficients.c, h.dtype) * h
+    x, forces = jnp.concatenate([at.y, at.z], 1), jnp.concatenate([at.lam, at.psi], 1)
+    momentum, motion, velocity, position = jax.vmap(one)(T, x, forces, at.mu)
+    identity = jnp.broadcast_to(jnp.eye(ny, n, dtype=h.dtype)[None], (x.shape[0], ny, n))
+    return StageBlocks(
+        inertia=jnp.concatenate([identity, momentum[:, :, :n]], 1),
+        motion=motion[:, :, :n],
+        drift=motion[:, :ny, n + forces.shape[1] :],
+        reaction=motion[:, ny:, n : n + forces.shape[1]],
+        position=position[:, :, :ny],
+        velocity=velocity[:, :, :n],
+    )
+
+
+def reduced_solve(
+    system: FlatSystem,
+    coefficients: GGLCoefficients,
+    h: FloatScalar,
+    blocks: StageBlocks,
+    r: GGLStages,
+) -> GGLStages:
+    r"""Solve the linearised stage equations with the right-hand side `r`.
+
+    The constraints determine `x_i = B_i c_i + U_i a_i`, and the annihilators `P_i` of what the
+    multipliers do leave, for the `s p` unknowns `a`, `p = ny + nz - 2 nlam - npsi`,
+
+        sum_j W_ij / h  P_i E_j U_j a_j - P_i K_i U_i a_i = P_i (r_i - ...)
+
+    with `E` the inertia and `K` the motion of `blocks`, in place of `s (ny + nz + 2 nlam + npsi)`.
+    The multipliers follow from the dependent entries.
+
+    Source: J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical solution of
+    highly oscillatory constrained multibody dynamic systems*, equations (2.19)-(2.24), of one
+    stage and a constant mass, as corrected for a variable one.
+    """
+    ny, s = system.ny, r.y.shape[0]
+    W = jnp.asarray(coefficients.W, h.dtype) / h
+    right, left = _eliminations(system, blocks, h)
+    basis, shift = _tangents(blocks, right, r, ny)
+    rows = _block_diagonal(left[0].tangent.mT, left[1].tangent.mT)
+
+    residual = jnp.concatenate([r.y, r.z], 1) - _apply(blocks, W, shift)
+    moved, forced = blocks.inertia @ basis, rows @ (blocks.motion @ basis)
+    matrix = W[:, :, None, None] * (rows[:, None] @ moved[None, :])
+    matrix = matrix - jnp.eye(s, dtype=h.dtype)[:, :, None, None] * forced[:, None]
+    size = s * basis.shape[2]
+    square = jnp.swapaxes(matrix, 1, 2).reshape(size, size)
+    rhs = (rows @ residual[:, :, None]).reshape(1, size)
+    a = lu_factors(square).solve(rhs).reshape(s, -1, 1)
+
+    x = shift + (basis @ a)[:, :, 0]
+    balance = _apply(blocks, W, x) - jnp.concatenate([r.y, r.z], 1)
+    mu = (left[0].normal.mT @ balance[:, :ny, None])[:, :, 0]
+    forces = (left[1].normal.mT @ balance[:, ny:, None])[:, :, 0]
+    lam, psi = forces[:, : system.nlam], forces[:, system.nlam :]
+    return GGLStages(x[:, :ny], x[:, ny:], lam, psi, mu)
+
+
+def _apply(
+    blocks: StageBlocks, W: Float[Array, "s s"], x: Float[Array, "s n"]
+) -> Float[Array, "s n"]:
+    """The linearised equations of motion, without multipliers."""
+    moved = (blocks.inertia @ x[:, :, None])[:, :, 0]
+    coupled = jnp.sum(W[:, :, None] * moved[None, :, :], 1)
+    return coupled - (blocks.motion @ x[:, :, None])[:, :, 0]
+
+
+def _eliminations(
+    system: FlatSystem, blocks: StageBlocks, h: FloatScalar
+) -> tuple[tuple[Elimination, Elimination], tuple[Elimination, Elimination]]:
+    """Of coordinates and velocities by the constraints; and of the multipliers' directions.
+
+    With `v = z` and ideal forces, these are the same but for the sign of the multipliers.
+    """
+    each, ny = jax.vmap(eliminate), system.ny
+    by_y, by_z, rows = _preferences(blocks, h, ny)
+    velocities = each(blocks.velocity[:, :, ny:], by_z)
+    if system.v is not None or not system.ideal:
+        right = each(blocks.position, by_y), velocities
+        return right, (each(blocks.drift.mT, by_y), each(blocks.reaction.mT, rows))
+    coordinates = each(blocks.position, by_y) if system.npsi else velocities
+
+    def negated(x: Elimination) -> Elimination:
+        return Elimination(x.free, x.tangent, -x.normal)
+
+    return (coordinates, velocities), (negated(coordinates), negated(velocities))
+
+
+def _preferences(
+    blocks: StageBlocks, h: FloatScalar, ny: int
+) -> tuple[Float[Array, "s ny"], Float[Array, "s nz"], Float[Array, "s nz"]]:
+    """Weights of coordinates, velocities and forces: small for what is stiff.
+
+    It has to stay independent. What is expressed by others brings its stiffness among them,
+    where it drowns all the rest in rounding errors.
+    """
+    force, inertia = blocks.motion[:, ny:], blocks.inertia[:, ny:, ny:]
+    stiffness = h**2 * force[:, :, :ny]
+    felt = jnp.abs(h * force[:, :, ny:] + stiffness @ blocks.motion[:, :ny, ny:])
+    light = jnp.max(jnp.abs(inertia), (1, 2))[:, None]
+
+    def weights(x: Float[Array, "s n"]) -> Float[Array, "s n"]:
+        return 1 / (jnp.where(light > 0, light, 1) + x)
+
+    return (
+        weights(jnp.max(jnp.abs(stiffness), 1)),
+        weights(jnp.max(felt, 1)),
+        weights(jnp.max(felt, 2)),
+    )
+
+
+def _tangents(
+    blocks: StageBlocks, right: tuple[Elimination, Elimination], r: GGLStages, ny: int
+) -> tuple[Float[Array, "s n p"], Float[Array, "s n"]]:
+    """The directions that the constraints admit, and the displacement that they ask for."""
+    coordinates, velocities = right
+    by_y = blocks.velocity[:, :, :ny]
+    y = coordinates.normal @ r.mu[:, :, None]
+    rates = jnp.concatenate([r.lam, r.psi], 1)[:, :, None] - by_y @ y
+    shift = jnp.concatenate([y, velocities.normal @ rates], 1)[:, :, 0]
+    basis = _block_diagonal(coordinates.tangent, velocities.tangent)
+    follow = -velocities.normal @ (by_y @ coordinates.tangent)
+    return basis.at[:, ny:, : follow.shape[2]].set(follow), shift
+
+
+def _block_diagonal(a: Float[Array, "s i j"], b: Float[Array, "s k l"]) -> Array:
+    upper = jnp.pad(a, ((0, 0), (0, 0), (0, b.shape[2])))
+    lower = jnp.pad(b, ((0, 0), (0, 0), (a.shape[2], 0)))
+    return jnp.concatenate([upper, lower], 1)
