@@ -1,6 +1,5 @@
 """Stiff methods driven like the others: counts, saving, events, failures, derivatives."""
 
-import diffrax
 import jax
 import jax.export
 import jax.flatten_util
@@ -140,12 +139,12 @@ def test_damp_start():
     problem = problems.yen_petzold_bushing(1e-6)
     y0, z0 = start_of(problem)
     start = jaxspark.damp_start(problem.system, y0, z0, problem.args, h=1e-2, rtol=1e-4)
-    assert bool(start.result == RESULTS.successful) and abs(float(start.t) - 0.02) <= 1e-15
+    assert bool(start.result == RESULTS.successful) and abs(float(start.t) - 0.03) <= 1e-15
     found = jaxspark.solve(
         problem.system, GGL(RadauIIA(2)), start.y, start.z, problem.args, t0=start.t, t1=1.0,
         rtol=1e-4, first_step=1e-2,
     )  # fmt: skip
-    assert 2 + int(found.stats.num_steps) <= 16
+    assert 3 + int(found.stats.num_steps) <= 16
     assert int(start.newton_iterations + found.stats.newton_iterations) <= 31
     # The equilibrium, at the elongation that carries the weight.
     assert abs(float(found.y1[4]) + 9.81e-6) <= 1e-8
@@ -208,72 +207,6 @@ def test_single_precision():
     assert found.y1.dtype == jnp.float32
     slow = limit(problems.rigid_double_pendulum)
     assert np.max(np.abs(np.asarray(found.y1)[:4] - slow)) <= 2e-3
-
-
-def swing(method, args, **options):
-    """A function of the end of a pendulum on a spring, with mass, length and damping in `args`."""
-    free = jaxspark.MechanicalSystem(
-        lambda t, q, args: args["m"] * jnp.eye(2), lambda t, q, v, args: args["m"] * GRAVITY
-    )
-    system = jaxspark.Elongated(
-        free, lambda t, q, args: jnp.sqrt(jnp.sum(q**2)) - args["l"],
-        lambda args: args["k"], lambda args: args["d"],
-    )  # fmt: skip
-    along = jnp.array([jnp.sin(1.0), -jnp.cos(1.0)])
-    length = args["l"] + args["m"] * jnp.cos(1.0) / args["k"]
-    y0, z0 = jaxspark.elongate(system, 0.0, length * along, jnp.zeros(2), args)
-    end = jaxspark.solve(
-        system, method, y0, z0, args, t1=1.0, max_steps=256, throw=False, **options
-    )
-    return jnp.sum(end.y1[0] ** 3) + end.z1[0][0] + end.z1[1]
-
-
-GRAVITY = np.array([0.0, -9.81])
-ARGS = {"m": jnp.array(1.3), "l": jnp.array(0.8), "k": jnp.array(400.0), "d": jnp.array(6.0)}
-
-
-def test_derivatives_of_given_steps():
-    """Forward, reverse and differences, of the same steps: by mass, length, stiffness, damping."""
-    options = dict(controller=diffrax.StepTo(ts=jnp.linspace(0.0, 1.0, 21)))
-    value = jax.jit(lambda args: swing(GGL(RadauIIA(3)), args, **options))
-    reverse = jax.jit(jax.grad(value))(ARGS)
-    forward = jax.jit(jax.jacfwd(value))(ARGS)
-    for key in ARGS:
-
-        def moved(by, key=key):
-            return value({**ARGS, key: ARGS[key] * (1 + by)})
-
-        first, second = ((moved(h) - moved(-h)) / (2 * h) for h in (1e-2, 5e-3))
-        third = (moved(2.5e-3) - moved(-2.5e-3)) / 5e-3
-        better = (4 * second - first) / 3, (4 * third - second) / 3
-        difference = (16 * better[1] - better[0]) / 15 / ARGS[key]
-        assert abs(reverse[key] - forward[key]) <= 1e-12 * abs(forward[key])
-        assert abs(reverse[key] - difference) <= 1e-6 * abs(difference)
-
-
-def test_derivatives_of_adaptive_steps():
-    def value(args):
-        return swing(GGL(RadauIIA(3)), args, rtol=1e-8)
-
-    reverse = jax.jit(jax.grad(value))(ARGS)
-    forward = jax.jit(jax.jacfwd(value))(ARGS)
-    exact = jax.jit(jax.jacfwd(lambda args: swing(jaxspark.Gauss(3), args, rtol=1e-10)))(ARGS)
-    for key in ARGS:
-        assert abs(reverse[key] - forward[key]) <= 1e-9 * abs(exact[key])
-        assert abs(reverse[key] - exact[key]) <= 1e-4 * abs(exact[key])
-
-
-def test_second_derivatives():
-    options = dict(controller=diffrax.StepTo(ts=jnp.linspace(0.0, 1.0, 11)))
-
-    def value(length):
-        return swing(GGL(RadauIIA(2)), {**ARGS, "l": length}, **options)
-
-    slope = jax.jit(jax.grad(value))
-    found = jax.jit(jax.grad(jax.grad(value)))(ARGS["l"])
-    h = 1e-3
-    wide, narrow = ((slope(ARGS["l"] + x) - slope(ARGS["l"] - x)) / (2 * x) for x in (h, h / 2))
-    assert abs(found - (4 * narrow - wide) / 3) <= 1e-7 * abs(found)
 
 
 BAD = [

@@ -163,7 +163,7 @@ def _bushing() -> Iterator[Figure]:
             problem.system, GGL(method), start.y, start.z, problem.args, t0=start.t, t1=1.0,
             rtol=1e-4, first_step=1e-2,
         )  # fmt: skip
-        steps = 2 + int(found.stats.num_steps)
+        steps = 3 + int(found.stats.num_steps)
         yield at_most(f"{what}, printed start, damped: steps", steps, 17, ".0f")
 
 

@@ -93,6 +93,7 @@ def solve(
     - `max_steps`: the largest number of steps, rejected ones included, from one event to the
         next. `None`: any number, but no reverse-mode derivatives, `steps` or `dense`.
     - `controller`: of the step size, in place of [`jaxspark.PIController`][] and the tolerances.
+        If it has none, as for given steps, `GGL` iterates nearly to rounding error.
     - `adjoint`: how diffrax differentiates. [`jaxspark.DiscreteAdjoint`][] admits every
         derivative, forward and reverse and of any order. `diffrax.RecursiveCheckpointAdjoint()`
         keeps less for reverse mode, takes longer, and admits no `jax.jvp`; it computes steps
@@ -120,7 +121,10 @@ def solve(
     _check_sizes(first_step, max_step, controller)
     if controller is None:
         # As arrays: other values need no compilation.
-        rtol, atol = (jnp.asarray(x, dtype) for x in _tolerances(rtol, atol, dtype))
+        rtol, atol = _tolerances(rtol, atol, dtype)
+        if isinstance(method, GGL) and not isinstance(atol, jax.core.Tracer) and atol == 0:
+            raise ValueError("jaxspark.GGL needs atol > 0: coordinates may pass through zero.")
+        rtol, atol = (jnp.asarray(x, dtype) for x in (rtol, atol))
         max_step = None if max_step is None else jnp.asarray(max_step, dtype)
         controller = PIController(rtol, atol, dtmax=max_step)
         if isinstance(method, GGL):
@@ -128,7 +132,7 @@ def solve(
             controller = PIController(rtol, atol, pcoeff=0.0, icoeff=1.0, dtmax=max_step)
     elif not (rtol is None and atol is None and max_step is None):
         raise ValueError("Give either a controller or rtol, atol and max_step.")
-    solver = _solver(method, newton, linear_solver, predict, controller)
+    solver = _solver(method, newton, linear_solver, predict, controller, dtype)
     options = Options(
         solver, controller, as_events(events),
         adjoint, progress_meter, "steps" if steps else "ends" if ts is None else "ts",
@@ -151,7 +155,8 @@ def _solver(
     newton: NewtonOptions | None,
     linear_solver: AbstractLinearSolver | None,
     predict: bool,
-    controller: diffrax.AbstractStepSizeController,
+    controller: Any,
+    dtype: Any,
 ) -> AbstractConstrainedSolver:
     if not isinstance(method, GGL):
         newton = NewtonOptions(max_iterations=50) if newton is None else newton
@@ -161,8 +166,12 @@ def _solver(
             "jaxspark.GGL has a Newton iteration of its own, with a fresh matrix every time: "
             "newton and linear_solver are for other methods. GGL(method, newton=...) chooses how."
         )
-    tolerances = (getattr(controller, name, None) for name in ("rtol", "atol"))
-    rtol, atol = (1e-9 if x is None else x for x in tolerances)
+    while not hasattr(controller, "rtol") and hasattr(controller, "controller"):
+        controller = controller.controller
+    tolerances = [getattr(controller, name, None) for name in ("rtol", "atol")]
+    # Steps that are given have no tolerance: as far as rounding errors are no trouble.
+    tight = 1e4 * float(jnp.finfo(dtype).eps)
+    rtol, atol = (tight if x is None else x for x in tolerances)
     return GGLSolver(method, rtol, atol)
 
 
@@ -247,7 +256,8 @@ def _solve(system, y0, z0, args, t0, t1, ts, first_step, options: Options) -> So
     costs = end.costs
     stats = Statistics(
         end.accepted, end.rejected, end.failed,
-        costs.newton_iterations, costs.max_newton_iterations, costs.max_g, costs.max_gdot, costs.max_k,
+        costs.newton_iterations, costs.max_newton_iterations,
+        costs.max_g, costs.max_gdot, costs.max_k,
     )  # fmt: skip
     initial = ConstraintResiduals(
         flat.unravel_lam(initial.g), flat.unravel_lam(initial.gdot), flat.unravel_psi(initial.k)

@@ -38,7 +38,11 @@ def mass_matrix(
 
 
 def project_nearby(
-    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+    system: FlatSystem,
+    t: FloatScalar,
+    y: Float[Array, " ny"],
+    z: Float[Array, " nz"],
+    stiffness: Float[Array, " nz"] | None = None,
 ) -> tuple[Float[Array, " ny"], Float[Array, " nz"], BoolScalar]:
     """A consistent state, along the normal directions of where the projection starts.
 
@@ -55,6 +59,8 @@ def project_nearby(
 
     - `system`: whose constraints are independent.
     - `t`, `y`, `z`: a state that is nearly consistent.
+    - `stiffness`: added to the diagonal of the mass matrix, so that what is stiff stays where it
+        is.
 
     **Returns:** `y`, `z`, and whether they satisfy the constraints to rounding error.
 
@@ -65,6 +71,8 @@ def project_nearby(
     if size == 0:
         return y, z, jnp.asarray(True)
     M, C = mass_matrix(system, t, y, z), constraint_jacobian(system, t, y, z)
+    if stiffness is not None:
+        M = jnp.diag(stiffness) + (jnp.eye(system.nz, dtype=z.dtype) if M is None else M)
     none, units = jnp.zeros((system.nz, size), z.dtype), jnp.eye(size, dtype=z.dtype)
     D, _ = saddle_solve(M, C, none, units)
     along = D[:, : system.nlam]

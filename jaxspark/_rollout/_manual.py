@@ -56,7 +56,10 @@ def step(
     constrained systems in mechanics*, section 2.
     """
     if not isinstance(method, AbstractSparkMethod):
-        raise TypeError(f"method must be a SPARK method such as Gauss(2); got {method!r}.")
+        raise TypeError(
+            f"method must be a SPARK method such as Gauss(2); got {method!r}. Methods of "
+            "jaxspark.GGL are for jaxspark.solve."
+        )
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     t0, h = jnp.asarray(t0, dtype), jnp.asarray(h, dtype)

@@ -120,7 +120,10 @@ def _check(method: Any, num_steps: Any, save_every: Any, newton: Any) -> None:
     if not isinstance(newton, NewtonOptions):
         raise TypeError(f"newton must be jaxspark.NewtonOptions(...); got {newton!r}.")
     if not isinstance(method, AbstractSparkMethod):
-        raise TypeError(f"method must be a SPARK method such as Gauss(2); got {method!r}.")
+        raise TypeError(
+            f"method must be a SPARK method such as Gauss(2); got {method!r}. Methods of "
+            "jaxspark.GGL are for jaxspark.solve."
+        )
     for name, value, least in (("num_steps", num_steps, 0), ("save_every", save_every, 1)):
         if name == "save_every" and value is None:
             continue

@@ -17,7 +17,8 @@ class Statistics(eqx.Module):
 
     - `num_steps`: accepted steps.
     - `num_rejected_steps`: always 0 for fixed steps; a failed step ends the rollout.
-    - `num_failed_steps`: of these, those for which Newton's iteration found no solution.
+    - `num_failed_steps`: those for which Newton's iteration found no solution. An adaptive
+        controller rejects them; with given steps the solve ends.
     - `newton_iterations`: of all steps together.
     - `max_newton_iterations`: of the hardest step, a second attempt included.
     - `max_g`, `max_gdot`, `max_k`: the worst constraint residuals at the end of any accepted

@@ -1,11 +1,17 @@
 """From a start with oscillations onto the slow motion."""
 
+from typing import Literal
+
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
 
+from .._consistent import ConstraintResiduals, flat_residuals
 from .._custom_types import Args, FloatScalar, IntScalar, RealScalarLike, State
+from .._implicit import stop_gradient
 from .._results import RESULTS
+from .._rollout import consistency_tolerance, initial_result
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from .._tableau import RadauIIA
 from ._coefficients import ggl_coefficients
@@ -16,10 +22,10 @@ from ._step import ggl_step
 class DampedStart(eqx.Module):
     """A consistent state of the slow motion.
 
-    - `t`, `y`, `z`: the time, two steps after the start, and the state; on failure, where it
-        still was good.
-    - `result`: `RESULTS.successful`, or why a step failed.
-    - `newton_iterations`: of both steps together.
+    - `t`, `y`, `z`: the time after the last step, and the state; on failure, where it still was
+        good.
+    - `result`: `RESULTS.successful`, or why the start or a step failed.
+    - `newton_iterations`: of all steps together.
     """
 
     t: FloatScalar
@@ -37,10 +43,12 @@ def damp_start(
     *,
     t0: RealScalarLike = 0.0,
     h: RealScalarLike,
+    num_steps: int = 3,
     rtol: RealScalarLike = 1e-6,
     atol: RealScalarLike | None = None,
+    consistency_tol: float | Literal["auto"] | None = "auto",
 ) -> DampedStart:
-    """Two steps of the implicit Euler method, whatever their error: oscillations are gone.
+    """A few steps of the implicit Euler method, whatever their error, to damp oscillations.
 
     Stiff springs that do not start at rest oscillate, and an oscillation larger than the
     tolerance has to be resolved, by thousands of steps if need be. Where it does not matter,
@@ -48,37 +56,58 @@ def damp_start(
         start = jaxspark.damp_start(system, y0, z0, args, h=1e-2)
         jaxspark.solve(system, method, start.y, start.z, args, t0=start.t, t1=t1, first_step=1e-2)
 
-    continues with the slow motion. What it takes away is the energy of the oscillations, and an
-    error of the slow motion of size `h^2` comes in. Differentiable as [`jaxspark.solve`][] is.
+    continues with the slow motion. Every step divides the amplitude of an oscillation of
+    frequency `omega` by about `omega h`. The first leaves velocities of the displaced springs, the
+    second the forces that stopped these, `m d / h^2` for a displacement `d`: hence three. An error
+    of the slow motion of size `h^2` comes in. Differentiable as [`jaxspark.solve`][] is.
 
     **Arguments:**
 
     - `system`: with its stiff springs as coordinates, [`jaxspark.Elongated`][], for the best.
     - `y0`, `z0`, `t0`, `args`: a consistent state.
-    - `h`: the size of each of the two steps (s): long for the oscillations, short for the motion.
+    - `h`: the size of each step (s): long for the oscillations, short for the motion.
+    - `num_steps`: how many.
     - `rtol`, `atol`: tolerances at which Newton's iteration ends; by default `atol = rtol`.
+    - `consistency_tol`: as for [`jaxspark.rollout`][].
 
     **Returns:** a [`jaxspark.DampedStart`][].
 
     **Raises:** `ValueError` and `TypeError` for states that can never be right.
 
     Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, IV.8, on the first
-    steps of stiff methods; the choice of two Euler steps is this project's.
+    steps of stiff methods; the choice of Euler steps is this project's.
     """
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     t0, h, rtol = (jnp.asarray(x, dtype) for x in (t0, h, rtol))
     atol = rtol if atol is None else jnp.asarray(atol, dtype)
-    return _damp(system, y0, z0, as_args(args, dtype), t0, h, rtol, atol)
+    for name, value in (("h", h), ("rtol", rtol), ("atol", atol)):
+        if value.ndim:
+            raise ValueError(f"{name} must be a scalar; use jax.vmap for a batch of them.")
+        if not isinstance(value, jax.core.Tracer) and (value == 0 or not jnp.isfinite(value)):
+            raise ValueError(f"{name} must be finite and not zero; got {value}.")
+    tolerance = consistency_tolerance(consistency_tol, dtype)
+    return _damp(system, y0, z0, as_args(args, dtype), (t0, h), (rtol, atol), num_steps, tolerance)
 
 
 @eqx.filter_jit
-def _damp(system, y0, z0, args, t0, h, rtol, atol) -> DampedStart:
-    flat, y, z = flatten(system, t0, y0, z0, args)
+def _damp(
+    system: AbstractConstrainedSystem,
+    y0: State,
+    z0: State,
+    args: Args,
+    times: tuple[FloatScalar, FloatScalar],
+    tolerances: tuple[FloatScalar, FloatScalar],
+    num_steps: int,
+    consistency_tol: float | None,
+) -> DampedStart:
+    (t, h), (rtol, atol) = times, tolerances
+    flat, y, z = flatten(system, t, y0, z0, args)
     euler = ggl_coefficients(RadauIIA(1).tableau)
-    t, result = t0, RESULTS.successful
+    initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t, y, z)))
+    result = initial_result(t, y, z, initial, consistency_tol)
     iterations = jnp.zeros((), jnp.int32)
-    for _ in range(2):
+    for _ in range(num_steps):
         weights = Weights(atol + rtol * jnp.abs(y), atol + rtol * jnp.abs(z))
         good = result == RESULTS.successful
         end = ggl_step(flat, euler, t, y, z, jnp.where(good, h, 0), weights, "g0")

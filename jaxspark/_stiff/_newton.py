@@ -1,6 +1,6 @@
 """Newton's iteration for the stage equations, with a fresh matrix every time."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -18,7 +18,10 @@ from ._residual import GGLStages, stage_equations
 
 # Every iteration has its own matrix: where ten are not enough, the step was too long.
 MAX_ITERATIONS = 10
-CONVERGED, AT_ONCE, NEGLIGIBLE = 0.05, 5e-5, 1e-9
+# What is left of velocities adds up over all steps: it must be small next to the error of a step.
+CONVERGED, AT_ONCE, NEGLIGIBLE = 1e-2, 5e-5, 1e-9
+# So many units of rounding error may be left of anything.
+ROUNDING = 10.0
 
 NewtonMode = Literal["g0", "gl", "fcm"]
 
@@ -91,20 +94,30 @@ def newton(
         none = jax.tree.map(jnp.zeros_like, (stages.lam, stages.psi, stages.mu))
         return jax.flatten_util.ravel_pytree(GGLStages(stages.y, stages.z, *none))[0]
 
-    def size(update):
-        change = unravel(update)
-        parts = [change.y / weights.y[None, :], h * change.z / weights.z[None, :]]
+    def size(change: GGLStages, of_velocities: Any = 1.0) -> FloatScalar:
+        velocities = of_velocities * change.z / weights.z[None, :]
+        parts = [change.y / weights.y[None, :], velocities]
         return jnp.sqrt(jnp.mean(jnp.concatenate([jnp.ravel(part) for part in parts]) ** 2))
+
+    epsilon = jnp.finfo(y0.dtype).eps
+    # Velocities are differences of positions.
+    rounding = jnp.max(jnp.abs(y0)) / jnp.minimum(jnp.abs(h), 1) / jnp.min(weights.z)
+    negligible = jnp.maximum(NEGLIGIBLE, ROUNDING * epsilon * rounding)
 
     def body(carry):
         x, count, previous, _, _ = carry
         blocks = stage_blocks(system, coefficients, t0, h, unravel(at(x)))
         found = reduced_solve(system, coefficients, h, blocks, unravel(residual(x)))
         update = jax.flatten_util.ravel_pytree(found)[0]
-        change = size(update)
+        change = size(found)
         rate = change / previous
         converged = (count > 0) & (rate < 1) & (rate * change <= CONVERGED * (1 - rate))
-        converged = converged | (change <= jnp.where(count == 0, AT_ONCE, NEGLIGIBLE))
+        converged = converged | (
+            change <= jnp.where(count == 0, jnp.maximum(AT_ONCE, negligible), negligible)
+        )
+        # Rounding errors of stiff forces are seen in velocities first.
+        stalled = (count > 1) & (rate >= 0.5) & (size(found, h) <= CONVERGED)
+        converged = converged | stalled
         failed = ~jnp.isfinite(change) | ((count > 0) & (rate >= 2))
         return x - update, count + 1, change, converged, failed & ~converged
 

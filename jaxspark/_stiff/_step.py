@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float, Int
 
-from .._consistent import project_nearby
+from .._consistent import mass_matrix, project_nearby
 from .._custom_types import FloatScalar
 from .._implicit import (
     CHECKPOINT_NAME,
@@ -24,6 +24,10 @@ from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
 from ._newton import newton, start_stages, Weights
 from ._residual import GGLStages, stage_equations
+
+
+# Inertia less than this part of the largest is none.
+MASSLESS = 1e-6
 
 
 class GGLStep(eqx.Module):
@@ -72,11 +76,32 @@ def ggl_step(
     operands = differentiated_if(moved, (system, t0, y0, z0, h))
     residual, linear_solve = _equations(coefficients)
     stages = differentiable_root(residual, operands, root, linear_solve)
-    end_y, end_z, near = project_nearby(system, t0 + h, stages.y[-1], stages.z[-1])
+    held = stop_gradient(_stiffness(system, t0 + h, h, stages))
+    end_y, end_z, near = project_nearby(system, t0 + h, stages.y[-1], stages.z[-1], held)
     result = RESULTS.where(near | ~good | idle, found.result, RESULTS.projection_failed)
     moved = moved & near
     y1, z1 = jnp.where(moved, end_y, y0), jnp.where(moved, end_z, z0)
     return GGLStep(y1, z1, stop_gradient(root), found.iterations, result)
+
+
+def _stiffness(
+    system: FlatSystem, t: FloatScalar, h: FloatScalar, stages: GGLStages
+) -> Float[Array, " nz"] | None:
+    """How stiff the coordinates are that have no inertia, in its place; `None` if all have.
+
+    A projection in the mass metric would move what has no mass, the elongations of springs, by
+    all that Newton's iteration left, and so their tensions by that times the stiffness.
+    """
+    y, z, lam, psi, _ = (x[-1] for x in jax.tree.leaves(stages))
+    M = mass_matrix(system, t, y, z)
+    if M is None:
+        return None
+    force = jax.jacfwd(lambda y: system.force(t, y, z, lam, psi))(y)
+    if system.v is not None:
+        force = force @ jax.jacfwd(system.v, 2)(t, y, z)
+    inertia = jnp.abs(jnp.diagonal(M))
+    massless = inertia <= MASSLESS * jnp.max(inertia)
+    return jnp.where(massless, h**2 * jnp.abs(jnp.diagonal(force)), 0)
 
 
 def _equations(coefficients: GGLCoefficients) -> Any:

@@ -4,8 +4,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from .._custom_types import Args, Function, RealScalarLike, State
+from ._check import as_state
 from ._constrained import AbstractConstrainedSystem, Part, require_callable
 
 
@@ -22,6 +24,9 @@ class Elongated(AbstractConstrainedSystem):
     of the holonomic constraints are the pair of those of `g` and the springs' tensions
     `k e + d e'`; only these, if there is no `g`. For methods of any type but Lobatto IIIA-IIIB,
     which need a regular mass matrix; [`jaxspark.GGL`][] damps what is stiff.
+
+    The springs act on `z` by `-(eta_y v_z)^T (k e + d e')`, which is their force where `z` are
+    velocities. Tensions are less accurate than positions by one or two orders of the method.
 
     **Arguments:**
 
@@ -65,9 +70,10 @@ class Elongated(AbstractConstrainedSystem):
 
         return momentum
 
-    def f(self, t, y, z, args):
+    def f(self, t: Any, y: State, z: State, args: Args) -> State:
         """The forces of the system, and `-k e - d e'`."""
-        k, d = (_value(x, args, y[1].dtype) for x in (self.stiffness, self.damping))
+        k = _value("stiffness", self.stiffness, args, y[1])
+        d = _value("damping", self.damping, args, y[1])
         return self.system.f(t, y[0], z[0], args), -k * y[1] - d * z[1]
 
     @property
@@ -76,6 +82,7 @@ class Elongated(AbstractConstrainedSystem):
         own = self.system.g
 
         def holonomic(t, y, args):
+            _require_pair("y", y)
             springs = jnp.asarray(self.eta(t, y[0], args)) - y[1]
             return springs if own is None else (own(t, y[0], args), springs)
 
@@ -130,8 +137,19 @@ class Elongated(AbstractConstrainedSystem):
         return (*self.system.parts(y[0], z[0], own, psi), springs)
 
 
-def _value(x: Any, args: Args, dtype: Any) -> Any:
-    return jnp.asarray(x(args) if callable(x) else x, dtype)
+def _value(name: str, x: Any, args: Args, e: Array) -> Array:
+    value = jnp.asarray(x(args) if callable(x) else x, e.dtype)
+    if value.shape not in ((), e.shape):
+        raise ValueError(f"{name} has shape {value.shape}, but the elongations {e.shape}.")
+    return value
+
+
+def _require_pair(name: str, state: State) -> None:
+    if not isinstance(state, (tuple, list)) or len(state) != 2:
+        raise TypeError(
+            f"The states of jaxspark.Elongated are the pairs (y, e) and (z, e'), which "
+            f"jaxspark.elongate makes; {name} is {type(state).__name__}."
+        )
 
 
 def elongate(
@@ -152,7 +170,7 @@ def elongate(
     """
     if not isinstance(system, Elongated):
         raise TypeError(f"system must be jaxspark.Elongated(...); got {system!r}.")
-    y, z = (jax.tree.map(jnp.asarray, x) for x in (y, z))
+    y, z = as_state("y", y), as_state("z", z)
     t = jnp.asarray(t, jnp.result_type(*jax.tree.leaves(y)))
     own = system.system.v
     rate = z if own is None else own(t, y, z, args)
