@@ -19,10 +19,9 @@ class GGL:
     stiff springs, bushings or beams, once their oscillations are damped or as small as the
     tolerance, with steps that do not depend on the stiffness.
 
-    Stiff potentials must be declared by [`jaxspark.Elongated`][]. Left in the forces they are
-    integrated, too, but Newton's iteration then meets a force that is far from linear: from
-    stiffnesses of about `1e8` on it may converge to what is no solution, and errors of a hundred
-    or a thousand tolerances pass unnoticed.
+    Declare stiff potentials by [`jaxspark.Elongated`][]. Left in the forces they are integrated,
+    too, but Newton's iteration then meets forces that are far from linear, which is less safe, and
+    elongations drown in the rounding errors of lengths.
 
     **Arguments:**
 
