@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
-from .._implicit import attach_derivative, differentiable_root, preconditioned_solve, stop_gradient
-from .._kkt import lu_factors
+from .._implicit import attach_derivative, differentiable_root, stop_gradient
+from .._kkt import dense_linear_solve
 from .._step import differentiated_if
 from .._system import FlatSystem
 from ._equations import parts, stabilised
@@ -81,26 +81,6 @@ def step_residual(x: Unknown, operands) -> Unknown:
     return parts(system, jnp.concatenate([found[:size] / leading, found[size:]]))
 
 
-def _linear_solve(matvec, rhs, at, operands):
-    flat, unravel = jax.flatten_util.ravel_pytree(stop_gradient(at))
-    frozen = stop_gradient(operands)
-
-    def on_vectors(x):
-        return jax.flatten_util.ravel_pytree(step_residual(unravel(x), frozen))[0]
-
-    factors = lu_factors(jax.jacfwd(on_vectors)(flat))
-
-    def inverse(solve):
-        def apply(x):
-            vector = jax.flatten_util.ravel_pytree(x)[0]
-            return unravel(solve(vector[None, :])[0])
-
-        return apply
-
-    solve, transposed = inverse(factors.solve), inverse(factors.solve_transposed)
-    return preconditioned_solve(matvec, solve, transposed, rhs, EMPHASIS)
-
-
 def _advance(
     system: FlatSystem, formulation: Formulation, before: Before, row: Rows, active: BoolScalar
 ) -> Before:
@@ -119,7 +99,8 @@ def _advance(
     root = jax.tree.map(lambda a, b: jnp.where(active, a, b), parts(system, row.x), before.x)
     leading = operands[4]
     scaled = (*root[:2], root[2] / leading, root[3] / leading)
-    q, v, mu, lam = differentiable_root(step_residual, operands, scaled, _linear_solve)
+    solve = dense_linear_solve(step_residual, EMPHASIS)
+    q, v, mu, lam = differentiable_root(step_residual, operands, scaled, solve)
     x = q, v, leading * mu, leading * lam
     states = jnp.concatenate([jnp.concatenate(x[:2])[None, :], before.states[:-1]])
     spans = jnp.concatenate([jnp.zeros_like(h)[None], before.spans[:-1] + h])

@@ -12,11 +12,11 @@ from .._consistent import constraint_rank, ConstraintResiduals, flat_multipliers
 from .._custom_types import Args, FloatScalar, IntScalar, RealScalarLike, State
 from .._implicit import stop_gradient
 from .._results import RESULTS
-from .._rollout import consistency_tolerance, initial_result
+from .._rollout import consistency_tolerance, initial_result, raise_on_failure
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 from . import _checks
 from ._equations import parts
-from ._errors import raise_on_failure
+from ._errors import message
 from ._formulations import ErrorNorm, Formulation, LinearSolve, Settings
 from ._integrate import integrate
 from ._replay import attach_rows
@@ -121,7 +121,9 @@ def bdf(
     if not throw:
         return solution
     return raise_on_failure(
-        solution, lambda end: constraint_rank(system, end.t1, end.y1, end.z1, stop_gradient(args))
+        solution,
+        lambda end: constraint_rank(system, end.t1, end.y1, end.z1, stop_gradient(args)),
+        message,
     )
 
 

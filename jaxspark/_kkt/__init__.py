@@ -6,6 +6,7 @@ from ._base import (
     KKTBlocks as KKTBlocks,
 )
 from ._dense import DenseLU as DenseLU, lu_factors as lu_factors
+from ._dense_solve import dense_linear_solve as dense_linear_solve
 from ._elementwise import ElementwiseInverse as ElementwiseInverse
 from ._inverse import DenseInverse as DenseInverse
 from ._saddle import saddle_solve as saddle_solve

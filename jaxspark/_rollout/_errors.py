@@ -30,13 +30,18 @@ class SolveError(RuntimeError):
         self.rank = rank
 
 
-def raise_on_failure(solution: Solution, rank: Callable[[Solution], ConstraintRank]) -> Solution:
+def raise_on_failure(
+    solution: Any,
+    rank: Callable[[Any], ConstraintRank],
+    message: Callable[[Any, ConstraintRank], str] | None = None,
+) -> Any:
     """The solution, or an error: at once if values are known, at run time if traced.
 
     **Arguments:**
 
-    - `solution`: of a rollout.
+    - `solution`: of a rollout, or another with a `result`.
     - `rank`: computes the rank of the constraints at its end, which an error reports.
+    - `message`: what the error says, from both; by default in the words of a rollout.
     """
     failed = solution.result != RESULTS.successful
     if isinstance(failed, jax.core.Tracer):
@@ -46,7 +51,8 @@ def raise_on_failure(solution: Solution, rank: Callable[[Solution], ConstraintRa
     # Under jax.grad the values are known, but still part of a derivative.
     solution = stop_gradient(solution)
     there = stop_gradient(rank(solution))
-    raise SolveError(_message(solution, there), solution, there)
+    words = _message if message is None else message
+    raise SolveError(words(solution, there), solution, there)
 
 
 def _message(solution: Solution, rank: ConstraintRank) -> str:
