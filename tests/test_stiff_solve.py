@@ -134,34 +134,6 @@ def test_oscillations_that_are_to_be_resolved(problem, tolerance, expected):
         assert abs(int(found.stats.num_steps) - steps) <= within
 
 
-def test_damp_start():
-    """Two Euler steps, and then no more than for a start without oscillations."""
-    problem = problems.yen_petzold_bushing(1e-6)
-    y0, z0 = start_of(problem)
-    start = jaxspark.damp_start(problem.system, y0, z0, problem.args, h=1e-2, rtol=1e-4)
-    assert bool(start.result == RESULTS.successful) and abs(float(start.t) - 0.03) <= 1e-15
-    found = jaxspark.solve(
-        problem.system, GGL(RadauIIA(2)), start.y, start.z, problem.args, t0=start.t, t1=1.0,
-        rtol=1e-4, first_step=1e-2,
-    )  # fmt: skip
-    assert 3 + int(found.stats.num_steps) <= 16
-    assert int(start.newton_iterations + found.stats.newton_iterations) <= 31
-    # The equilibrium, at the elongation that carries the weight.
-    assert abs(float(found.y1[4]) + 9.81e-6) <= 1e-8
-    without = jaxspark.solve(
-        problem.system, GGL(RadauIIA(2)), y0, z0, problem.args, t1=1.0, rtol=1e-4, first_step=1e-2
-    )
-    assert int(without.stats.num_steps) >= 200
-
-
-def test_damp_start_fails_as_a_value():
-    problem = problems.yen_petzold_bushing(1e-6)
-    args = {**problem.args, "eps": jnp.nan}
-    start = jaxspark.damp_start(problem.system, *start_of(problem), args, h=1e-2)
-    assert not bool(start.result == RESULTS.successful)
-    assert float(start.t) == 0.0 and np.array_equal(start.y, problem.y0)
-
-
 def test_saved_rows_dense_output_and_events():
     """Against a method without damping, where the spring is soft enough for it."""
     problem = problems.spring_pendulum(0.05)

@@ -86,6 +86,8 @@ def damp_start(
             raise ValueError(f"{name} must be a scalar; use jax.vmap for a batch of them.")
         if not isinstance(value, jax.core.Tracer) and (value == 0 or not jnp.isfinite(value)):
             raise ValueError(f"{name} must be finite and not zero; got {value}.")
+    if isinstance(num_steps, bool) or num_steps < 1:
+        raise ValueError(f"num_steps must be a positive Python integer; got {num_steps!r}.")
     tolerance = consistency_tolerance(consistency_tol, dtype)
     return _damp(system, y0, z0, as_args(args, dtype), (t0, h), (rtol, atol), num_steps, tolerance)
 

@@ -100,8 +100,10 @@ def newton(
         return jnp.sqrt(jnp.mean(jnp.concatenate([jnp.ravel(part) for part in parts]) ** 2))
 
     epsilon = jnp.finfo(y0.dtype).eps
-    # Velocities are differences of positions.
-    rounding = jnp.max(jnp.abs(y0)) / jnp.minimum(jnp.abs(h), 1) / jnp.min(weights.z)
+    # Velocities are differences of positions, whose errors they have over the step size.
+    position, speed = jnp.max(jnp.abs(y0)), jnp.max(jnp.abs(z0))
+    in_velocities = (position / jnp.abs(h) + speed) / jnp.min(weights.z)
+    rounding = jnp.maximum(position / jnp.min(weights.y), in_velocities)
     negligible = jnp.maximum(NEGLIGIBLE, ROUNDING * epsilon * rounding)
 
     def body(carry):
