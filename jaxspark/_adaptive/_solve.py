@@ -251,7 +251,7 @@ def _solve(system, y0, z0, args, t0, t1, ts, first_step, options: Options) -> So
         result = RESULTS.where(lost, RESULTS.time_outside, result)
     # No step is small enough where the constraints are dependent: that is the reason to report.
     stuck = result == RESULTS.step_size_too_small
-    result = RESULTS.where(stuck & ~_regular(flat, end), RESULTS.singular, result)
+    result = RESULTS.where(stuck & ~_regular(flat, end, ~stuck), RESULTS.singular, result)
     reported = multipliers_at(system, times, ys, zs, args) if options.multipliers else None
     costs = end.costs
     stats = Statistics(
@@ -268,13 +268,23 @@ def _solve(system, y0, z0, args, t0, t1, ts, first_step, options: Options) -> So
     )  # fmt: skip
 
 
-def _regular(flat: FlatSystem, end: Progress) -> BoolScalar:
-    """Whether K2 is regular at the end of the motion, without regard to forces of friction."""
+def _regular(flat: FlatSystem, end: Progress, known: BoolScalar) -> BoolScalar:
+    """Whether K2 is regular at the end of the motion, without regard to forces of friction.
+
+    In a loop of at most one trip, so that it costs nothing where it is `known`.
+    """
     y, z = (jax.flatten_util.ravel_pytree(x)[0] for x in (end.y, end.z))
     lam, psi = jnp.zeros(flat.nlam, y.dtype), jnp.zeros(flat.npsi, y.dtype)
     solver = select_linear_solver(flat)
-    factors = solver.factor(stop_gradient(kkt_blocks(flat, end.t, y, z, lam, psi)))
-    return solver.regular(factors)
+    flat, t, y, z = stop_gradient((flat, end.t, y, z))
+
+    def body(carry):
+        # What the loop changes, the compiler cannot hoist out of it.
+        _, _, y = carry
+        factors = solver.factor(kkt_blocks(flat, t, y, z, lam, psi))
+        return jnp.asarray(True), solver.regular(factors), jnp.zeros_like(y)
+
+    return jax.lax.while_loop(lambda carry: ~carry[0], body, (known, known, y))[1]
 
 
 def _rows(t0, y0, z0, motion: Motion, options: Options):

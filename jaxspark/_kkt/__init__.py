@@ -5,9 +5,16 @@ from ._base import (
     kkt_blocks as kkt_blocks,
     KKTBlocks as KKTBlocks,
 )
-from ._dense import DenseLU as DenseLU, lu_factors as lu_factors
+from ._dense import (
+    DenseLU as DenseLU,
+    lu_factors as lu_factors,
+    solve_augmented as solve_augmented,
+)
 from ._dense_solve import dense_linear_solve as dense_linear_solve
-from ._elementwise import ElementwiseInverse as ElementwiseInverse
+from ._elementwise import (
+    ElementwiseInverse as ElementwiseInverse,
+    invert_definite as invert_definite,
+)
 from ._inverse import DenseInverse as DenseInverse
 from ._saddle import saddle_solve as saddle_solve
 from ._select import inverse as inverse, select_linear_solver as select_linear_solver

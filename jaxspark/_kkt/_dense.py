@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jaxtyping import Array, Bool, Float, Int
@@ -38,6 +39,18 @@ def lu_factors(matrix: Float[Array, "n n"]) -> _LU:
     scaled, rows, columns = equilibrate(matrix)
     lu, pivots = jsl.lu_factor(scaled)
     return _LU(lu, pivots, rows, columns)
+
+
+def solve_augmented(matrix: Float[Array, "n n1"]) -> Float[Array, " n"]:
+    """`x` with `A x = b` for the matrix `[A, b]`; not finite where `A` is singular.
+
+    The factorisation of the whole matrix leaves `L^{-1} P b` in its last column, so that no
+    permutation has to be applied: on small systems those cost more than the factorisation.
+    """
+    n = matrix.shape[0]
+    largest = jnp.max(jnp.abs(matrix[:, :n]), 1, initial=0, keepdims=True)
+    lu = jax.lax.linalg.lu(matrix / jnp.where(largest > 0, largest, 1))[0]
+    return jax.lax.linalg.triangular_solve(lu[:, :n], lu[:, n:], left_side=True)[:, 0]
 
 
 class DenseLU(AbstractLinearSolver):

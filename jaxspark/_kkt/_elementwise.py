@@ -58,6 +58,11 @@ def invert(
     return columns[:, None] * inverse * rows[None, :], smallest
 
 
+def invert_definite(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """The inverse of a definite matrix; not finite if it is singular."""
+    return _without_exchanges(matrix)[0] if matrix.shape[0] else matrix
+
+
 def _balance(
     matrix: Float[Array, "n n"],
 ) -> tuple[Float[Array, "n n"], Float[Array, " n"], Float[Array, " n"]]:

@@ -3,10 +3,12 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
-from .._kkt import lu_factors
+from .._kkt import invert_definite, solve_augmented
+from .._step import mix
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
 from ._independent import eliminate, Elimination
@@ -92,40 +94,71 @@ def reduced_solve(
     with `E` the inertia and `K` the motion of `blocks`, in place of `s (ny + nz + 2 nlam + npsi)`.
     The multipliers follow from the dependent entries.
 
+    With `v = z` and no nonholonomic constraints the velocities are known from all coordinates:
+    there are `s (ny - nlam)` unknowns.
+
     Source: J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical solution of
     highly oscillatory constrained multibody dynamic systems*, equations (2.19)-(2.24), of one
     stage and a constant mass, as corrected for a variable one.
     """
     ny, s = system.ny, r.y.shape[0]
-    W = jnp.asarray(coefficients.W, h.dtype) / h
+    W = coefficients.W
     right, left = _eliminations(system, blocks, h)
-    basis, shift = _tangents(blocks, right, r, ny)
-    rows = _block_diagonal(left[0].tangent.mT, left[1].tangent.mT)
+    if system.v is None and system.npsi == 0:
+        x, first, rows = _by_coordinates(blocks, right[0], r, W, h), ny, left[1].tangent.mT
+    else:
+        x, first = _by_both(blocks, right, r, ny), 0
+        rows = _block_diagonal(left[0].tangent.mT, left[1].tangent.mT)
+    terms = jnp.concatenate([blocks.inertia[:, first:], blocks.motion[:, first:]], 1) @ x
+    moved, forced = jnp.split(terms, 2, 1)
+    rhs = jnp.concatenate([r.y, r.z], 1)[:, first:]
+    balance = (mix(W, moved) / h - forced).at[:, :, -1].add(-rhs)
+    matrix = rows @ balance
+    a = -solve_augmented(matrix.reshape(matrix.shape[2] - 1, matrix.shape[2]))
 
-    residual = jnp.concatenate([r.y, r.z], 1) - _apply(blocks, W, shift)
-    moved, forced = blocks.inertia @ basis, rows @ (blocks.motion @ basis)
-    matrix = W[:, :, None, None] * (rows[:, None] @ moved[None, :])
-    matrix = matrix - jnp.eye(s, dtype=h.dtype)[:, :, None, None] * forced[:, None]
-    size = s * basis.shape[2]
-    square = jnp.swapaxes(matrix, 1, 2).reshape(size, size)
-    rhs = (rows @ residual[:, :, None]).reshape(1, size)
-    a = lu_factors(square).solve(rhs).reshape(s, -1, 1)
-
-    x = shift + (basis @ a)[:, :, 0]
-    balance = _apply(blocks, W, x) - jnp.concatenate([r.y, r.z], 1)
+    x = x[:, :, -1] + jnp.sum(x[:, :, :-1] * a[None, None, :], 2)
+    moved, forced = ((block @ x[:, :, None])[:, :, 0] for block in (blocks.inertia, blocks.motion))
+    balance = mix(W, moved) / h - forced - jnp.concatenate([r.y, r.z], 1)
     mu = (left[0].normal.mT @ balance[:, :ny, None])[:, :, 0]
     forces = (left[1].normal.mT @ balance[:, ny:, None])[:, :, 0]
     lam, psi = forces[:, : system.nlam], forces[:, system.nlam :]
     return GGLStages(x[:, :ny], x[:, ny:], lam, psi, mu)
 
 
-def _apply(
-    blocks: StageBlocks, W: Float[Array, "s s"], x: Float[Array, "s n"]
-) -> Float[Array, "s n"]:
-    """The linearised equations of motion, without multipliers."""
-    moved = (blocks.inertia @ x[:, :, None])[:, :, 0]
-    coupled = jnp.sum(W[:, :, None] * moved[None, :, :], 1)
-    return coupled - (blocks.motion @ x[:, :, None])[:, :, 0]
+def _by_coordinates(
+    blocks: StageBlocks,
+    coordinates: Elimination,
+    r: GGLStages,
+    W: np.ndarray,
+    h: FloatScalar,
+) -> Float[Array, "s n a1"]:
+    """`x` by the independent coordinates of all stages, and in the last column without them.
+
+    With `v = z` the velocities `z` are those next to the rates of the coordinates, `rate`, that
+    the constraints `C z = b` admit: `mu` moves them along `C^T`.
+    """
+    s, ny = r.y.shape
+    C = blocks.velocity[:, :, ny:]
+    T, moved = coordinates.tangent, coordinates.normal @ r.mu[:, :, None]
+    own = jnp.eye(s, dtype=h.dtype)[:, None, :, None] * T[:, :, None, :]
+    y = jnp.concatenate([own.reshape(s, ny, -1), moved], 2)
+    rate = mix(W, y) / h - blocks.motion[:, :ny, :ny] @ y
+    rate = rate.at[:, :, -1].add(-r.y)
+    if C.shape[1] == 0:
+        return jnp.concatenate([y, rate], 1)
+    off = (blocks.velocity @ jnp.concatenate([y, rate], 1)).at[:, :, -1].add(-r.lam)
+    mu = jax.vmap(invert_definite)(C @ C.mT) @ off
+    return jnp.concatenate([y, rate - C.mT @ mu], 1)
+
+
+def _by_both(
+    blocks: StageBlocks, right: tuple[Elimination, Elimination], r: GGLStages, ny: int
+) -> Float[Array, "s n a1"]:
+    """`x` by the independent coordinates and velocities, and in the last column without them."""
+    s = r.y.shape[0]
+    basis, shift = _tangents(blocks, right, r, ny)
+    own = jnp.eye(s, dtype=shift.dtype)[:, None, :, None] * basis[:, :, None, :]
+    return jnp.concatenate([own.reshape(*shift.shape, -1), shift[:, :, None]], 2)
 
 
 def _eliminations(
