@@ -13,6 +13,7 @@ from ._estimate import (
 )
 from ._method import GGL as GGL
 from ._newton import (
+    extrapolated_stages as extrapolated_stages,
     NewtonMode as NewtonMode,
     start_stages as start_stages,
     Weights as Weights,

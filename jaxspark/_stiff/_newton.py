@@ -6,10 +6,12 @@ import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._results import RESULTS
+from .._step import mix
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
 from ._linear import reduced_solve, stage_blocks
@@ -52,6 +54,31 @@ def start_stages(
     none = jnp.zeros(system.nlam, y0.dtype)
     lam, psi = (none, jnp.zeros(system.npsi, y0.dtype)) if multipliers is None else multipliers
     return GGLStages(*(jnp.tile(x[None, :], (stages, 1)) for x in (y0, z0, lam, psi, none)))
+
+
+def extrapolated_stages(
+    coefficients: GGLCoefficients,
+    before: tuple[Float[Array, " ny"], Float[Array, " nz"]],
+    stages: GGLStages,
+    ratio: FloatScalar,
+) -> tuple[Float[Array, "s ny"], Float[Array, "s nz"]]:
+    """Coordinates and velocities at the stages, by the polynomials of the step before.
+
+    **Arguments:**
+
+    - `before`: the state where that step started.
+    - `stages`: those of that step.
+    - `ratio`: the size of this step over that of the other.
+    """
+    nodes = np.append(0.0, coefficients.c)
+    fit = np.linalg.inv(np.vander(nodes, increasing=True))
+    at = 1 + ratio * jnp.asarray(coefficients.c, ratio.dtype)
+    powers = jnp.stack([at**k for k in range(len(nodes))], 1)
+
+    def continued(first, values):
+        return powers @ mix(fit, jnp.concatenate([first[None, :], values]))
+
+    return continued(before[0], stages.y), continued(before[1], stages.z)
 
 
 def newton(

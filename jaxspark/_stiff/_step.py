@@ -54,6 +54,7 @@ def ggl_step(
     weights: Weights,
     mode: str,
     multipliers: tuple[Array, Array] | None = None,
+    expected: tuple[Float[Array, "s ny"], Float[Array, "s nz"]] | None = None,
 ) -> GGLStep:
     """One step from `(t0, y0, z0)` to `t0 + h`; with `h = 0` the state unchanged.
 
@@ -66,6 +67,8 @@ def ggl_step(
     frozen = stop_gradient((system, t0, y0, z0, h))
     s = len(coefficients.c)
     guess = start_stages(frozen[0], s, frozen[2], frozen[3], stop_gradient(multipliers))
+    if expected is not None:
+        guess = eqx.tree_at(lambda x: (x.y, x.z), guess, stop_gradient(expected))
     found = newton(frozen[0], coefficients, *frozen[1:], guess, stop_gradient(weights), idle, mode)
     good = checkpoint_name(found.result == RESULTS.successful, CHECKPOINT_NAME)
     finite = start_stages(frozen[0], s, frozen[2], frozen[3])
