@@ -80,7 +80,7 @@ def test_a_batch_over_six_decades(name, method, loose, tight):
         assert np.all(np.asarray(stats.num_failed_steps) == 0)
         assert np.ptp(stats.num_steps) <= 1
         assert np.max(stats.num_steps) <= 1.25 * steps
-        assert np.max(stats.newton_iterations) <= 1.25 * iterations
+        assert np.max(stats.newton_iterations) <= iterations
         assert np.max(np.abs(ends[:, : slow.size] - slow)) <= 2 * error
         assert np.max(stats.max_g) <= 1e-14
         if method.tableau.stages == 3:

@@ -10,7 +10,14 @@ from jaxtyping import Array, Float
 from .._custom_types import BoolScalar, FloatScalar, RealScalarLike
 from .._implicit import stop_gradient
 from .._results import RESULTS
-from .._stiff import extrapolated_stages, GGL, ggl_step, start_stages, step_error, Weights
+from .._stiff import (
+    extrapolated_stages,
+    GGL,
+    ggl_step,
+    start_stages,
+    step_error,
+    Weights,
+)
 from .._system import FlatSystem
 from ._base import AbstractConstrainedSolver, Attempt, SolverState
 from ._underlying import flat_underlying
@@ -71,7 +78,11 @@ class GGLSolver(AbstractConstrainedSolver):
         multipliers = None
         if self.method.newton == "gl":
             multipliers = before.stages.lam[-1], before.stages.psi[-1]
-        expected = _expected(coefficients, before, y, z, h, known)
+        expected = extrapolated_stages(
+            coefficients, y, z, (before.y, before.z), before.stages,
+            h / jnp.where(known, before.h, 1), weights,
+        )  # fmt: skip
+        expected = jax.tree.map(lambda a, b: jnp.where(known, a, b[None, :]), expected, (y, z))
         end = ggl_step(
             flat, coefficients, t, y, z, h, weights, self.method.newton, multipliers, expected
         )
@@ -111,13 +122,6 @@ class GGLSolver(AbstractConstrainedSolver):
     def _weights(self, y: Float[Array, " ny"], z: Float[Array, " nz"]) -> Weights:
         rtol, atol = (jnp.asarray(x, y.dtype) for x in (self.rtol, self.atol))
         return Weights(atol + rtol * jnp.abs(y), atol + rtol * jnp.abs(z))
-
-
-def _expected(coefficients, before, y, z, h, known):
-    """The stages, extrapolated from the step before, if there was one."""
-    size = jnp.where(known, before.h, 1)
-    found = extrapolated_stages(coefficients, (before.y, before.z), before.stages, h / size)
-    return jax.tree.map(lambda a, b: jnp.where(known, a, b[None, :]), found, (y, z))
 
 
 def _acceleration(

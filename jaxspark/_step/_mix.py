@@ -53,7 +53,7 @@ batching.primitive_batchers[mix_p] = _batch
 ad.deflinear2(mix_p, _transpose)
 
 
-def mix(coefficients: np.ndarray, values: Float[Array, "n *d"]) -> Float[Array, "m *d"]:
+def mix(coefficients: np.ndarray, values: Float[Array, " n *d"]) -> Float[Array, " m *d"]:
     """`coefficients @ values` for a small static matrix, written out elementwise.
 
     It fuses with its neighbours, also under `jax.vmap`, where a small matrix product would

@@ -6,7 +6,7 @@ from jaxtyping import Array, Bool, Float
 
 from .._consistent import constraint_jacobian
 from .._custom_types import FloatScalar
-from .._kkt import lu_factors
+from .._kkt import solve_augmented
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
 from ._independent import eliminate
@@ -56,19 +56,23 @@ def step_error(
     share = jnp.sqrt(total / jnp.maximum(count, 1))
     clean = error_filter(system, coefficients, t, h, stages)
 
-    def measured(error):
-        parts = error[0], h * error[1]
-        return tuple(share * jnp.where(a, b, 0) for a, b in zip(free, parts, strict=True))
+    def measured(error: Pair) -> Pair:
+        in_y, in_z = free
+        return share * jnp.where(in_y, error[0], 0), share * jnp.where(in_z, h * error[1], 0)
 
     def size(error):
         parts = error[0] / weights.y, error[1] / weights.z
         return jnp.sqrt(sum(jnp.sum(x**2) for x in parts) / total)
 
     once = clean(raw_error(coefficients, *start, h, stages, rates))
-    first, second = measured(once), measured(clean(once))
-    large = size(first) > 1
-    error_y, error_z = (jnp.where(large, b, a) for a, b in zip(first, second, strict=True))
-    return error_y, error_z
+
+    def again(carry):
+        _, error = carry
+        return jnp.asarray(True), clean(error)
+
+    # In a loop of at most one trip, so that it costs nothing where it is not needed.
+    small = size(measured(once)) <= 1
+    return measured(jax.lax.while_loop(lambda carry: ~carry[0], again, (small, once))[1])
 
 
 def free_entries(
@@ -134,14 +138,14 @@ def error_filter(
 
     momentum = system.momentum(t, y1, z1)
     at = jnp.concatenate([y1, z1, lam1, psi1, jnp.zeros_like(mu1)])
-    factors = lu_factors(jax.jacfwd(euler)(at))
+    matrix = jax.jacfwd(euler)(at)
     _, push = jax.linearize(lambda z: system.momentum(t, y1, z), z1)
 
     def apply(error):
         e_y, e_z = error
         zeros = jnp.zeros(2 * nlam + npsi, e_y.dtype)
         rhs = jnp.concatenate([b * e_y, b * push(e_z), zeros])
-        x = factors.solve(rhs[None, :])[0]
+        x = solve_augmented(jnp.concatenate([matrix, rhs[:, None]], 1))
         return x[:ny], x[ny : ny + nz]
 
     return apply

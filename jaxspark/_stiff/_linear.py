@@ -101,8 +101,7 @@ def reduced_solve(
     highly oscillatory constrained multibody dynamic systems*, equations (2.19)-(2.24), of one
     stage and a constant mass, as corrected for a variable one.
     """
-    ny, s = system.ny, r.y.shape[0]
-    W = coefficients.W
+    ny, W = system.ny, coefficients.W
     right, left = _eliminations(system, blocks, h)
     if system.v is None and system.npsi == 0:
         x, first, rows = _by_coordinates(blocks, right[0], r, W, h), ny, left[1].tangent.mT

@@ -24,6 +24,8 @@ MAX_ITERATIONS = 10
 CONVERGED, AT_ONCE, NEGLIGIBLE = 1e-2, 5e-5, 1e-9
 # So many units of rounding error may be left of anything.
 ROUNDING = 10.0
+# The last term of the polynomials of a smooth step, next to the whole change in the next one.
+SMOOTH = 0.5
 
 NewtonMode = Literal["g0", "gl", "fcm"]
 
@@ -58,27 +60,49 @@ def start_stages(
 
 def extrapolated_stages(
     coefficients: GGLCoefficients,
+    y: Float[Array, " ny"],
+    z: Float[Array, " nz"],
     before: tuple[Float[Array, " ny"], Float[Array, " nz"]],
     stages: GGLStages,
     ratio: FloatScalar,
+    weights: Weights,
 ) -> tuple[Float[Array, "s ny"], Float[Array, "s nz"]]:
     """Coordinates and velocities at the stages, by the polynomials of the step before.
 
+    Unless that was a stiff transient, of which polynomials are no guess: then the state itself.
+    The last term of a polynomial, left out without the start of that step, is small in a smooth
+    motion next to all the others.
+
     **Arguments:**
 
-    - `before`: the state where that step started.
+    - `y`, `z`: the state at the start of this step.
+    - `before`: that at the start of the other.
     - `stages`: those of that step.
     - `ratio`: the size of this step over that of the other.
     """
-    nodes = np.append(0.0, coefficients.c)
-    fit = np.linalg.inv(np.vander(nodes, increasing=True))
+    # A first stage at the start of a step is the start, or of low order.
+    own = coefficients.c > 0
+    nodes = np.append(coefficients.c[own], 0.0)
     at = 1 + ratio * jnp.asarray(coefficients.c, ratio.dtype)
     powers = jnp.stack([at**k for k in range(len(nodes))], 1)
 
-    def continued(first, values):
-        return powers @ mix(fit, jnp.concatenate([first[None, :], values]))
+    def continued(values, count):
+        fit = np.linalg.inv(np.vander(nodes[:count], increasing=True))
+        return powers[:, :count] @ mix(fit, values[:count])
 
-    return continued(before[0], stages.y), continued(before[1], stages.z)
+    def size(change):
+        return jnp.max(jnp.abs(change) / weights.z[None, :], initial=0)
+
+    in_y, in_z = (
+        jnp.concatenate([values[own], first[None, :]])
+        for values, first in zip((stages.y, stages.z), before, strict=True)
+    )
+    expected, without = (continued(in_z, len(nodes) - k) for k in (0, 1))
+    smooth = size(expected - without) <= SMOOTH * size(expected - z[None, :])
+    return (
+        jnp.where(smooth, continued(in_y, len(nodes)), y[None, :]),
+        jnp.where(smooth, expected, z[None, :]),
+    )
 
 
 def newton(
