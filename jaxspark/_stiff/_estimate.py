@@ -79,8 +79,11 @@ def free_entries(
     system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
 ) -> tuple[Bool[Array, " ny"], Bool[Array, " nz"]]:
     """Which coordinates and which velocities the constraints leave free."""
+    velocities = eliminate(constraint_jacobian(system, t, y, z)).free
+    if system.v is None and system.npsi == 0:
+        return velocities, velocities
     G = jax.jacfwd(lambda y: system.holonomic(t, y))(y)
-    return eliminate(G).free, eliminate(constraint_jacobian(system, t, y, z)).free
+    return eliminate(G).free, velocities
 
 
 def raw_error(
