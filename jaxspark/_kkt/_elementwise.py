@@ -59,8 +59,14 @@ def invert(
 
 
 def invert_definite(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """The inverse of a definite matrix; not finite if it is singular."""
-    return _without_exchanges(matrix)[0] if matrix.shape[0] else matrix
+    """The inverse of a definite matrix, without exchanges; NaN if it is singular."""
+    if matrix.shape[0] == 0:
+        return matrix
+    # Entries far from 1 would cancel in the elimination.
+    scaled, rows, columns = _balance(matrix)
+    inverse, smallest = _without_exchanges(scaled)
+    inverse = jnp.where(smallest > 0, inverse, jnp.nan)
+    return columns[:, None] * inverse * rows[None, :]
 
 
 def _balance(

@@ -94,8 +94,12 @@ def reduced_solve(
     with `E` the inertia and `K` the motion of `blocks`, in place of `s (ny + nz + 2 nlam + npsi)`.
     The multipliers follow from the dependent entries.
 
-    With `v = z` and no nonholonomic constraints the velocities are known from all coordinates:
-    there are `s (ny - nlam)` unknowns.
+    With `v = z` and no nonholonomic constraints there are only the `s (ny - nlam)` unknowns of
+    the coordinates: with `D` the derivative of the drift by `y`, and `C`, `C'` those of `gdot` by
+    `z` and `y`, the equations for `y` and `gdot` determine
+
+        z_i = rate_i - C_i^T (C_i C_i^T)^{-1} (C_i rate_i + C'_i y_i - r_lam,i),
+        rate_i = sum_j W_ij / h  y_j - D_i y_i - r_y,i
 
     Source: J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical solution of
     highly oscillatory constrained multibody dynamic systems*, equations (2.19)-(2.24), of one
@@ -131,10 +135,10 @@ def _by_coordinates(
     W: np.ndarray,
     h: FloatScalar,
 ) -> Float[Array, "s n a1"]:
-    """`x` by the independent coordinates of all stages, and in the last column without them.
+    """`x = X [a; 1]`, with `a` the independent coordinates of all stages, as `reduced_solve` says.
 
-    With `v = z` the velocities `z` are those next to the rates of the coordinates, `rate`, that
-    the constraints `C z = b` admit: `mu` moves them along `C^T`.
+    The right-hand sides are `r.mu`, of `g`, `r.y` and `r.lam`, of `gdot`. In the last column of
+    `X` is what `x` is without `a`.
     """
     s, ny = r.y.shape
     C = blocks.velocity[:, :, ny:]
@@ -146,14 +150,14 @@ def _by_coordinates(
     if C.shape[1] == 0:
         return jnp.concatenate([y, rate], 1)
     off = (blocks.velocity @ jnp.concatenate([y, rate], 1)).at[:, :, -1].add(-r.lam)
-    mu = jax.vmap(invert_definite)(C @ C.mT) @ off
-    return jnp.concatenate([y, rate - C.mT @ mu], 1)
+    pull = jax.vmap(invert_definite)(C @ C.mT) @ off
+    return jnp.concatenate([y, rate - C.mT @ pull], 1)
 
 
 def _by_both(
     blocks: StageBlocks, right: tuple[Elimination, Elimination], r: GGLStages, ny: int
 ) -> Float[Array, "s n a1"]:
-    """`x` by the independent coordinates and velocities, and in the last column without them."""
+    """`x = X [a; 1]`, with `a` the independent coordinates and velocities of all stages."""
     s = r.y.shape[0]
     basis, shift = _tangents(blocks, right, r, ny)
     own = jnp.eye(s, dtype=shift.dtype)[:, None, :, None] * basis[:, :, None, :]

@@ -70,15 +70,17 @@ def extrapolated_stages(
     """Coordinates and velocities at the stages, by the polynomials of the step before.
 
     Unless that was a stiff transient, of which polynomials are no guess: then the state itself.
-    The last term of a polynomial, left out without the start of that step, is small in a smooth
-    motion next to all the others.
+    In a smooth motion the polynomials of the velocities differ little from those of one degree
+    less, through the stages alone, next to the whole change that they foretell.
 
     **Arguments:**
 
+    - `coefficients`: whose stages they are.
     - `y`, `z`: the state at the start of this step.
     - `before`: that at the start of the other.
     - `stages`: those of that step.
     - `ratio`: the size of this step over that of the other.
+    - `weights`: by which velocities are compared.
     """
     # A first stage at the start of a step is the start, or of low order.
     own = coefficients.c > 0

@@ -60,7 +60,8 @@ def ggl_step(
 
     The stages are those of a method that damps, in the stabilised index-2 form; its end is moved
     onto the constraints, which it satisfies to the tolerance, to rounding error. Differentiable
-    with respect to everything but the weights and the multipliers, which are starting values.
+    with respect to everything but the weights, and the multipliers and `expected`, coordinates and
+    velocities at the stages, which are starting values.
     """
     idle = h == 0
     h = jnp.where(idle, jnp.ones_like(h), h)
