@@ -14,7 +14,7 @@ def start_of(problem):
 
 
 def test_damp_start():
-    """Two Euler steps, and then no more than for a start without oscillations."""
+    """Three Euler steps, and then no more than for a start without oscillations."""
     problem = problems.yen_petzold_bushing(1e-6)
     y0, z0 = start_of(problem)
     start = jaxspark.damp_start(problem.system, y0, z0, problem.args, h=1e-2, rtol=1e-4)

@@ -13,10 +13,12 @@ from ._estimate import (
 )
 from ._method import GGL as GGL
 from ._newton import (
-    extrapolated_stages as extrapolated_stages,
     NewtonMode as NewtonMode,
-    start_stages as start_stages,
     Weights as Weights,
+)
+from ._predict import (
+    extrapolated_stages as extrapolated_stages,
+    start_stages as start_stages,
 )
 from ._residual import GGLStages as GGLStages
 from ._step import ggl_step as ggl_step, GGLStep as GGLStep

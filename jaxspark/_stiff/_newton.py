@@ -6,12 +6,10 @@ import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._results import RESULTS
-from .._step import mix
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
 from ._linear import reduced_solve, stage_blocks
@@ -24,8 +22,6 @@ MAX_ITERATIONS = 10
 CONVERGED, AT_ONCE, NEGLIGIBLE = 1e-2, 5e-5, 1e-9
 # So many units of rounding error may be left of anything.
 ROUNDING = 10.0
-# The last term of the polynomials of a smooth step, next to the whole change in the next one.
-SMOOTH = 0.5
 
 NewtonMode = Literal["g0", "gl", "fcm"]
 
@@ -43,68 +39,6 @@ class Weights(eqx.Module):
 
     y: Float[Array, " ny"]
     z: Float[Array, " nz"]
-
-
-def start_stages(
-    system: FlatSystem,
-    stages: int,
-    y0: Float[Array, " ny"],
-    z0: Float[Array, " nz"],
-    multipliers: tuple[Array, Array] | None = None,
-) -> GGLStages:
-    """The state itself at every stage, and multipliers 0 unless others are given."""
-    none = jnp.zeros(system.nlam, y0.dtype)
-    lam, psi = (none, jnp.zeros(system.npsi, y0.dtype)) if multipliers is None else multipliers
-    return GGLStages(*(jnp.tile(x[None, :], (stages, 1)) for x in (y0, z0, lam, psi, none)))
-
-
-def extrapolated_stages(
-    coefficients: GGLCoefficients,
-    y: Float[Array, " ny"],
-    z: Float[Array, " nz"],
-    before: tuple[Float[Array, " ny"], Float[Array, " nz"]],
-    stages: GGLStages,
-    ratio: FloatScalar,
-    weights: Weights,
-) -> tuple[Float[Array, "s ny"], Float[Array, "s nz"]]:
-    """Coordinates and velocities at the stages, by the polynomials of the step before.
-
-    Unless that was a stiff transient, of which polynomials are no guess: then the state itself.
-    In a smooth motion the polynomials of the velocities differ little from those of one degree
-    less, through the stages alone, next to the whole change that they foretell.
-
-    **Arguments:**
-
-    - `coefficients`: whose stages they are.
-    - `y`, `z`: the state at the start of this step.
-    - `before`: that at the start of the other.
-    - `stages`: those of that step.
-    - `ratio`: the size of this step over that of the other.
-    - `weights`: by which velocities are compared.
-    """
-    # A first stage at the start of a step is the start, or of low order.
-    own = coefficients.c > 0
-    nodes = np.append(coefficients.c[own], 0.0)
-    at = 1 + ratio * jnp.asarray(coefficients.c, ratio.dtype)
-    powers = jnp.stack([at**k for k in range(len(nodes))], 1)
-
-    def continued(values, count):
-        fit = np.linalg.inv(np.vander(nodes[:count], increasing=True))
-        return powers[:, :count] @ mix(fit, values[:count])
-
-    def size(change):
-        return jnp.max(jnp.abs(change) / weights.z[None, :], initial=0)
-
-    in_y, in_z = (
-        jnp.concatenate([values[own], first[None, :]])
-        for values, first in zip((stages.y, stages.z), before, strict=True)
-    )
-    expected, without = (continued(in_z, len(nodes) - k) for k in (0, 1))
-    smooth = size(expected - without) <= SMOOTH * size(expected - z[None, :])
-    return (
-        jnp.where(smooth, continued(in_y, len(nodes)), y[None, :]),
-        jnp.where(smooth, expected, z[None, :]),
-    )
 
 
 def newton(

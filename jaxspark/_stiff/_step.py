@@ -21,7 +21,8 @@ from .._results import RESULTS
 from .._step import differentiated_if
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
-from ._newton import newton, start_stages, Weights
+from ._newton import newton, Weights
+from ._predict import start_stages
 from ._residual import GGLStages, stage_equations
 
 
