@@ -112,7 +112,7 @@ def estimate(
         return scale * jnp.sqrt(a**2 + rho**2 * b**2)
 
     def along(x):
-        moves = x if jacobian.v_z is None else jnp.sum(jacobian.v_z * x[None, :], 1)
+        moves = x if jacobian.v_z is None else jacobian.v_z.times(x[None, :])[0]
         return h * moves
 
     return StepError(
@@ -127,7 +127,7 @@ def _frequency(
     history: History,
 ) -> FloatScalar:
     """`rho`, from the sizes of the derivatives in the mass metric."""
-    momenta = jnp.sum(jacobian.p_z[None, :, :] * derivatives[:, None, :], 2)
+    momenta = jacobian.p_z.times(derivatives)
     low, middle, high = jnp.abs(jnp.sum(derivatives * momenta, 1))
 
     def ratio(a, b):

@@ -19,7 +19,7 @@ from .._consistent import (
 )
 from .._custom_types import Args, BoolScalar, RealScalarLike, State
 from .._implicit import stop_gradient
-from .._kkt import AbstractLinearSolver, kkt_blocks, select_linear_solver
+from .._kkt import LinearSolver, select_linear_solver
 from .._results import RESULTS
 from .._rollout import consistency_tolerance, initial_result, raise_on_failure, Solution, Statistics
 from .._step import NewtonOptions
@@ -61,7 +61,7 @@ def solve(
     adjoint: diffrax.AbstractAdjoint = DiscreteAdjoint(),
     progress_meter: diffrax.AbstractProgressMeter = diffrax.NoProgressMeter(),
     newton: NewtonOptions | None = None,
-    linear_solver: AbstractLinearSolver | None = None,
+    linear_solver: LinearSolver | None = None,
     predict: bool = True,
     consistency_tol: float | Literal["auto"] | None = "auto",
     throw: bool = True,
@@ -153,7 +153,7 @@ def solve(
 def _solver(
     method: AbstractSparkMethod | GGL,
     newton: NewtonOptions | None,
-    linear_solver: AbstractLinearSolver | None,
+    linear_solver: LinearSolver | None,
     predict: bool,
     controller: Any,
     dtype: Any,
@@ -281,7 +281,7 @@ def _regular(flat: FlatSystem, end: Progress, known: BoolScalar) -> BoolScalar:
     def body(carry):
         # What the loop changes, the compiler cannot hoist out of it.
         _, _, y = carry
-        factors = solver.factor(kkt_blocks(flat, t, y, z, lam, psi))
+        factors = solver.factor(solver.blocks(flat, t, y, z, lam, psi))
         return jnp.asarray(True), solver.regular(factors), jnp.zeros_like(y)
 
     return jax.lax.while_loop(lambda carry: ~carry[0], body, (known, known, y))[1]

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import stop_gradient
-from .._kkt import AbstractLinearSolver, select_linear_solver
+from .._kkt import LinearSolver, select_linear_solver
 from .._results import RESULTS
 from .._step import (
     constant_guess,
@@ -45,7 +45,8 @@ class DiffraxSolver(AbstractConstrainedSolver):
 
     - `method`: for instance `jaxspark.Gauss(3)`.
     - `newton`: tolerances of the Newton iteration, [`jaxspark.NewtonOptions`][].
-    - `linear_solver`: for K2 and K3; by default chosen by size.
+    - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
+        [`jaxspark.explain`][]), or for instance [`jaxspark.AcyclicNullSpace`][].
     - `predict`: whether Newton starts from the last step's extrapolated stages.
 
     **Raises:** `TypeError` if `method` or `newton` is something else.
@@ -53,7 +54,7 @@ class DiffraxSolver(AbstractConstrainedSolver):
 
     method: AbstractSparkMethod
     newton: NewtonOptions = NewtonOptions()
-    linear_solver: AbstractLinearSolver | None = None
+    linear_solver: LinearSolver | None = None
     predict: bool = eqx.field(default=True, static=True)
 
     def __check_init__(self):
@@ -76,7 +77,7 @@ class DiffraxSolver(AbstractConstrainedSolver):
         tableau = self.method.tableau
         guess = _guess(self, flat, y, z, h, before, made_jump)
         y1, z1, info, jacobian = factorised_step(
-            flat, tableau, self.linear_solver or select_linear_solver(flat),
+            flat, tableau, select_linear_solver(flat, self.linear_solver),
             t, y, z, h, guess, self.newton,
         )  # fmt: skip
         # A lane that has reached its end is stepped with h = 0.
@@ -91,7 +92,7 @@ class DiffraxSolver(AbstractConstrainedSolver):
         tableau = self.method.tableau
         guess = interpolated_guess(flat, tableau, y, z, stages, h, fraction)
         y1, z1, info = flat_step(
-            flat, tableau, self.linear_solver or select_linear_solver(flat),
+            flat, tableau, select_linear_solver(flat, self.linear_solver),
             t, y, z, h * fraction, stop_gradient(guess), self.newton,
         )  # fmt: skip
         return y1, z1, info.result == RESULTS.successful

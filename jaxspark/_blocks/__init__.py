@@ -1,10 +1,18 @@
 """Saddle point systems of many small blocks: solvers linear in their number."""
 
 from ._acyclic import AcyclicNullSpace as AcyclicNullSpace
+from ._automatic import automatic as automatic
 from ._base import AbstractBlockSolver as AbstractBlockSolver
+from ._gather import take as take
 from ._pattern import (
     BlockMatrix as BlockMatrix,
     dense as dense,
     multiply as multiply,
     Pattern as Pattern,
+)
+from ._small import inverse as inverse, product as product, transpose as transpose
+from ._structure import (
+    BlockValues as BlockValues,
+    Positions as Positions,
+    Structure as Structure,
 )

@@ -5,6 +5,7 @@ from ._base import (
     kkt_blocks as kkt_blocks,
     KKTBlocks as KKTBlocks,
 )
+from ._block_solver import BlockLinearSolver as BlockLinearSolver
 from ._dense import (
     DenseLU as DenseLU,
     lu_factors as lu_factors,
@@ -16,5 +17,11 @@ from ._elementwise import (
     invert_definite as invert_definite,
 )
 from ._inverse import DenseInverse as DenseInverse
+from ._maps import AbstractMap as AbstractMap
 from ._saddle import saddle_solve as saddle_solve
-from ._select import inverse as inverse, select_linear_solver as select_linear_solver
+from ._select import (
+    inverse as inverse,
+    LinearSolver as LinearSolver,
+    select_linear_solver as select_linear_solver,
+    structure_of as structure_of,
+)

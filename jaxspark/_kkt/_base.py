@@ -10,9 +10,29 @@ from jaxtyping import Array, Bool, Float
 
 from .._custom_types import FloatScalar
 from .._system import FlatSystem
+from ._maps import AbstractMap, Matrix
 
 
-class KKTBlocks(eqx.Module):
+class AbstractBlocks(eqx.Module):
+    """What a step needs of the derivatives at one point, however they are stored."""
+
+    @property
+    @abc.abstractmethod
+    def mass(self) -> AbstractMap:
+        """`p_z`."""
+
+    @property
+    @abc.abstractmethod
+    def kinematics(self) -> AbstractMap | None:
+        """`v_z`; `None` where `v = z`."""
+
+    @property
+    @abc.abstractmethod
+    def push(self) -> AbstractMap:
+        """`r_lam`."""
+
+
+class KKTBlocks(AbstractBlocks):
     """The derivatives of a system at one point, from which K2 and K3 are built.
 
         K2 = [[p_z, -r_lam, -f_psi],      K3 = [[p_z, -r_lam],
@@ -32,6 +52,18 @@ class KKTBlocks(eqx.Module):
     k_z: Float[Array, "npsi nz"]
     v_z: Float[Array, "ny nz"] | None
     bordered: bool = eqx.field(static=True, default=True)
+
+    @property
+    def mass(self) -> AbstractMap:
+        return Matrix(self.p_z)
+
+    @property
+    def kinematics(self) -> AbstractMap | None:
+        return None if self.v_z is None else Matrix(self.v_z)
+
+    @property
+    def push(self) -> AbstractMap:
+        return Matrix(self.r_lam)
 
     @property
     def K3(self) -> Float[Array, "n3 n3"]:
@@ -105,8 +137,21 @@ class AbstractLinearSolver(eqx.Module):
     In place of K3 it is to take `blocks.K_end`, which for methods of Lobatto type is `p_z`.
     """
 
+    def blocks(
+        self,
+        system: FlatSystem,
+        t: FloatScalar,
+        y: Float[Array, " ny"],
+        z: Float[Array, " nz"],
+        lam: Float[Array, " nlam"],
+        psi: Float[Array, " npsi"],
+        bordered: bool = True,
+    ) -> Any:
+        """The derivatives of a system in the form that `factor` needs; by default dense ones."""
+        return kkt_blocks(system, t, y, z, lam, psi, bordered)
+
     @abc.abstractmethod
-    def factor(self, blocks: KKTBlocks) -> Any:
+    def factor(self, blocks: Any) -> Any:
         """The factors of K2 and K3, a PyTree."""
 
     @abc.abstractmethod

@@ -1,10 +1,14 @@
 """Which linear solver, by the size of K2."""
 
+from typing import Literal, TypeAlias
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from .._blocks import AbstractBlockSolver, automatic, Structure
 from .._system import FlatSystem
 from ._base import AbstractLinearSolver, singular_threshold
+from ._block_solver import BlockLinearSolver
 from ._dense import DenseLU
 from ._elementwise import ElementwiseInverse
 from ._inverse import AbstractInverse, DenseInverse
@@ -13,12 +17,51 @@ from ._inverse import AbstractInverse, DenseInverse
 # Measured by `python -m benchmarks figures core`.
 ELEMENTWISE_LIMIT = 16
 INVERSE_LIMIT = 32
+# Measured by `python -m benchmarks figures large`.
+DENSE_LIMIT = 20
+
+LinearSolver: TypeAlias = AbstractLinearSolver | AbstractBlockSolver | Literal["auto"]
 
 
-def select_linear_solver(system: FlatSystem) -> AbstractLinearSolver:
-    """The elementwise inverse up to `nz + nlam + npsi = 16`, LAPACK's up to 32, then LU."""
+def select_linear_solver(
+    system: FlatSystem, choice: LinearSolver | None = None
+) -> AbstractLinearSolver:
+    """The solver that was chosen, made fit for the system, or one that suits its structure.
+
+    - Systems that declare no structure, and those with `nz + nlam + npsi <= 20`: the elementwise
+        inverse up to 16, LAPACK's up to 32, then LU.
+    - Others: see [`jaxspark.explain`][].
+
+    **Raises:** `ValueError` if a solver for blocks is chosen and the system has none.
+    """
+    if isinstance(choice, AbstractLinearSolver):
+        return choice
+    if isinstance(choice, AbstractBlockSolver):
+        return BlockLinearSolver(choice, structure_of(system))
+    if not (choice is None or choice == "auto"):
+        raise TypeError(
+            'linear_solver must be "auto" or a solver such as jaxspark.DenseLU() or '
+            f"jaxspark.AcyclicNullSpace(); got {choice!r}."
+        )
     size = system.nz + system.nlam + system.npsi
+    if system.structure is not None and size > DENSE_LIMIT:
+        solver = automatic(system.structure.pattern)[0]
+        if solver is not None:
+            return BlockLinearSolver(solver, system.structure)
     return DenseLU() if size > INVERSE_LIMIT else _select_inverse(size)
+
+
+def structure_of(system: FlatSystem) -> Structure:
+    """The block structure that a system declares.
+
+    **Raises:** `ValueError` if it declares none.
+    """
+    if system.structure is None:
+        raise ValueError(
+            "This system declares no blocks: use jaxspark.MultibodySystem, or find them in its "
+            "functions with jaxspark.with_blocks(system, ...)."
+        )
+    return system.structure
 
 
 def _select_inverse(size: int) -> AbstractInverse:

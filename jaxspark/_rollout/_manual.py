@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from .._custom_types import Args, RealScalarLike, State
-from .._kkt import AbstractLinearSolver, select_linear_solver
+from .._kkt import LinearSolver, select_linear_solver
 from .._step import (
     constant_guess,
     extrapolated_guess,
@@ -30,7 +30,7 @@ def step(
     *,
     ratio: RealScalarLike = 1.0,
     newton: NewtonOptions = NewtonOptions(),
-    linear_solver: AbstractLinearSolver | None = None,
+    linear_solver: LinearSolver | None = None,
 ) -> tuple[State, State, Stages, StepInfo]:
     """One step of a SPARK method, a pure function.
 
@@ -47,7 +47,8 @@ def step(
     - `args`: passed to the system's functions.
     - `ratio`: the size of the step after this one over `h`, for its starting values.
     - `newton`: tolerances of the Newton iteration.
-    - `linear_solver`: for K2 and K3; by default chosen by size.
+    - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
+        [`jaxspark.explain`][]), or for instance [`jaxspark.AcyclicNullSpace`][].
 
     **Returns:** `y1`, `z1`, the starting values for the next step, and a
     [`jaxspark.StepInfo`][].
@@ -74,7 +75,7 @@ def _step(system, method, t0, y0, z0, h, guess, args, ratio, newton, linear_solv
     tableau = method.tableau
     if guess is None:
         guess = constant_guess(flat, tableau, y, z)
-    solver = linear_solver or select_linear_solver(flat)
+    solver = select_linear_solver(flat, linear_solver)
     y1, z1, info = flat_step(flat, tableau, solver, t0, y, z, h, guess, newton)
     following = extrapolated_guess(flat, tableau, y, z, info.stages, h, ratio)
     following = jax.lax.stop_gradient(following)

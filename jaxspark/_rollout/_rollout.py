@@ -18,7 +18,7 @@ from .._consistent import (
 )
 from .._custom_types import Args, FloatScalar, RealScalarLike, State
 from .._implicit import stop_gradient
-from .._kkt import AbstractLinearSolver
+from .._kkt import LinearSolver
 from .._step import NewtonOptions
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from .._tableau import AbstractSparkMethod
@@ -47,7 +47,7 @@ def rollout(
     checkpoint: Checkpoint = "stages",
     newton: NewtonOptions = NewtonOptions(),
     predict: bool = True,
-    linear_solver: AbstractLinearSolver | None = None,
+    linear_solver: LinearSolver | None = None,
     consistency_tol: float | Literal["auto"] | None = "auto",
     throw: bool = True,
 ) -> Solution:
@@ -79,7 +79,8 @@ def rollout(
         of each segment, at the price of one more forward pass.
     - `newton`: tolerances of the Newton iteration, [`jaxspark.NewtonOptions`][].
     - `predict`: whether Newton starts from the last step's extrapolated stages.
-    - `linear_solver`: for K2 and K3; by default chosen by size.
+    - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
+        [`jaxspark.explain`][]), or for instance [`jaxspark.AcyclicNullSpace`][].
     - `consistency_tol`: initial constraint residuals above this, times 1 plus the size of the
         state, are refused. `"auto"`: the square root of the machine epsilon. `None` skips
         the check.

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from .._consistent import flat_residuals
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import stop_gradient
-from .._kkt import AbstractLinearSolver, select_linear_solver
+from .._kkt import LinearSolver, select_linear_solver
 from .._results import RESULTS
 from .._step import (
     constant_guess,
@@ -51,7 +51,7 @@ class Settings(eqx.Module):
     predict: bool = eqx.field(static=True)
     consistency_tol: float | None = eqx.field(static=True)
     newton: NewtonOptions
-    linear_solver: AbstractLinearSolver | None
+    linear_solver: LinearSolver | None
 
 
 def start(flat, method, t0, y, z, h, initial, settings, clock) -> Carry:
@@ -88,7 +88,7 @@ def advance_by(
 
     - `grow`: how the density of the steps changes; `None` for equal steps.
     """
-    linear_solver = settings.linear_solver or select_linear_solver(flat)
+    linear_solver = select_linear_solver(flat, settings.linear_solver)
     tableau = method.tableau
     keep_factors = settings.checkpoint == "none"
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from .._custom_types import FloatScalar
 from .._implicit import stop_gradient
-from .._kkt import AbstractLinearSolver, kkt_blocks
+from .._kkt import AbstractLinearSolver, AbstractMap
 from .._system import FlatSystem
 from .._tableau import SparkTableau
 from ._mix import mix
@@ -42,9 +42,9 @@ class ModifiedJacobian(eqx.Module):
     """
 
     factors: Any
-    p_z: Float[Array, "nz nz"]
-    v_z: Float[Array, "ny nz"] | None
-    r_lam: Float[Array, "nz nlam"] | None
+    p_z: AbstractMap
+    v_z: AbstractMap | None
+    r_lam: AbstractMap | None
     h: FloatScalar
     linear_solver: AbstractLinearSolver
     tableau: SparkTableau = eqx.field(static=True)
@@ -56,7 +56,7 @@ class ModifiedJacobian(eqx.Module):
     @property
     def mass(self) -> FloatScalar:
         """The largest entry of the mass matrix."""
-        return jnp.max(jnp.abs(self.p_z), initial=0)
+        return self.p_z.largest()
 
     def tangential(self, directions: Float[Array, "m nz"], like: Stages) -> Float[Array, "m nz"]:
         """Changes of `z` less those that the constraints rule out, nearest in the mass metric.
@@ -70,7 +70,7 @@ class ModifiedJacobian(eqx.Module):
         """
         m, nz = directions.shape
         nlam, npsi = like.lam.shape[1], like.psi.shape[1]
-        momenta = jnp.sum(self.p_z[None, :, :] * directions[:, None, :], 2)
+        momenta = self.p_z.times(directions)
         rows2 = jnp.concatenate([momenta, jnp.zeros((m, nlam + npsi), momenta.dtype)], 1)
         last = nz + (nlam if like.lam.shape[0] > like.psi.shape[0] else 0)
         x2, _ = self._apply(self.linear_solver.solve, rows2, rows2[:0, :last])
@@ -90,13 +90,12 @@ class ModifiedJacobian(eqx.Module):
         else:
             x2, _ = self._apply(solve, rows2, rows3[:0])
             impulse = mix(coupling[None, :], _join(x2, rows3, rhs)[1])[0]
-            push = jnp.sum(self.r_lam * impulse[None, :], 1)
-            _, x3 = self._apply(solve, rows2[:0], rows3 + push[None, :])
+            _, x3 = self._apply(solve, rows2[:0], rows3 + self.r_lam.times(impulse[None, :]))
         dz, dlam, dpsi = _join(x2, x3, rhs)
         Z = mix(tableau.decoupling.Q_inverse, dz)
         V = Z[:-1]
         if self.v_z is not None:
-            V = jnp.sum(self.v_z[None, :, :] * V[:, None, :], 2)
+            V = self.v_z.times(V)
         Y = rhs.y + h * mix(tableau.alpha, V)
         lam = mix(tableau.decoupling.lam_recovery, dlam) / h
         return Stages(Y, Z, lam, dpsi / h)
@@ -115,7 +114,7 @@ class ModifiedJacobian(eqx.Module):
         tableau, h = self.tableau, self.h
         V = h * mix(tableau.alpha.T, rhs.y)
         if self.v_z is not None:
-            V = jnp.sum(self.v_z[None, :, :] * V[:, :, None], 1)
+            V = self.v_z.transposed_times(V)
         Z = rhs.z + jnp.concatenate([V, jnp.zeros_like(rhs.z[-1:])])
         unmixed = Stages(
             rhs.y,
@@ -129,8 +128,8 @@ class ModifiedJacobian(eqx.Module):
             x2, x3 = self._apply(solve, rows2, rows3)
         else:
             _, x3 = self._apply(solve, rows2[:0], rows3)
-            impulse = jnp.sum(self.r_lam * x3[0][:, None], 0)
-            lam = unmixed.lam + mix(coupling[:, None], impulse[None, :])
+            impulse = self.r_lam.transposed_times(x3)
+            lam = unmixed.lam + mix(coupling[:, None], impulse)
             rows2, _ = _split(Stages(unmixed.y, unmixed.z, lam, unmixed.psi))
             x2, _ = self._apply(solve, rows2, rows3[:0])
         return Stages(rhs.y, *_join(x2, x3, rhs))
@@ -175,8 +174,10 @@ def modified_jacobian(
     y, z = jnp.sum(weights * stages.y[:-1], 0), jnp.sum(weights * stages.z[:-1], 0)
     lam, psi = jnp.mean(stages.lam, 0), jnp.mean(stages.psi, 0)
     bordered = tableau.constraint_nodes > tableau.stages
-    blocks = kkt_blocks(system, t0 + h / 2, y, z, lam, psi, bordered)
+    blocks = linear_solver.blocks(system, t0 + h / 2, y, z, lam, psi, bordered)
     factors = linear_solver.factor(blocks)
     coupled = tableau.decoupling.coupling is not None and system.nlam > 0
-    r_lam = blocks.r_lam if coupled else None
-    return ModifiedJacobian(factors, blocks.p_z, blocks.v_z, r_lam, h, linear_solver, tableau)
+    push = blocks.push if coupled else None
+    return ModifiedJacobian(
+        factors, blocks.mass, blocks.kinematics, push, h, linear_solver, tableau
+    )

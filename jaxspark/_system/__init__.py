@@ -8,6 +8,12 @@ from ._constrained import (
 )
 from ._elongated import elongate as elongate, Elongated as Elongated
 from ._flat import FlatSystem as FlatSystem, flatten as flatten
+from ._joints import (
+    ForceElement as ForceElement,
+    Joint as Joint,
+    RollingJoint as RollingJoint,
+)
 from ._lagrangian import LagrangianSystem as LagrangianSystem
 from ._mechanical import MechanicalSystem as MechanicalSystem
+from ._multibody import MultibodySystem as MultibodySystem
 from ._times import over_times as over_times

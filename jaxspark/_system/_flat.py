@@ -17,9 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._blocks import Structure
 from .._custom_types import Args, FloatScalar, Function, State
 from ._check import check_functions, constraint_shapes
 from ._constrained import AbstractConstrainedSystem
+from ._multibody import MultibodySystem
+from ._multibody_blocks import multibody_blocks, multibody_structure
 
 
 Vector = Float[Array, " n"]
@@ -30,7 +33,8 @@ class FlatSystem(eqx.Module):
     """A constrained system as functions of flat vectors; `args` are bound.
 
     `v` and `p` are `None` where they are the identity, `g` and `r`, `k` and `reaction` where
-    there is no such constraint. Sizes are static. `ideal` systems have no constraint forces but
+    there is no such constraint. Systems that declare their block structure have it as `structure`,
+    and `blocks(t, y, z)` for its `BlockValues`. Sizes are static. `ideal` systems have no constraint forces but
     the default ones, which are linear in the multipliers.
     """
 
@@ -51,6 +55,8 @@ class FlatSystem(eqx.Module):
     unravel_z: Unravel = eqx.field(static=True)
     unravel_lam: Unravel = eqx.field(static=True)
     unravel_psi: Unravel = eqx.field(static=True)
+    structure: Structure | None = eqx.field(static=True, default=None)
+    blocks: Function | None = None
 
     def velocity(
         self, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
@@ -207,6 +213,14 @@ def flatten(
         if system.reaction is not None:
             force = flat(system.reaction, *state, unravel_psi)
         reaction = close(force, flat_y, flat_z, psi)
+    structure = blocks = None
+    if isinstance(system, MultibodySystem):
+        structure = multibody_structure(system, t, y, z, args)
+
+        def of_vectors(t, y, z):
+            return multibody_blocks(system, t, unravel_y(y), unravel_z(z), args)
+
+        blocks = close(of_vectors, flat_y, flat_z)
     flat_system = FlatSystem(
         v=None if system.v is None else close(v, flat_y, flat_z),
         p=p,
@@ -225,5 +239,7 @@ def flatten(
         unravel_z=unravel_z,
         unravel_lam=unravel_lam,
         unravel_psi=unravel_psi,
+        structure=structure,
+        blocks=blocks,
     )
     return flat_system, flat_y, flat_z

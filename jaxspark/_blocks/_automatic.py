@@ -1,0 +1,68 @@
+"""Which solver suits a structure, by rules."""
+
+import functools
+import importlib.util
+
+import numpy as np
+
+from ._acyclic import AcyclicNullSpace, FEW_LOOP_ROWS, MOST_LOOP_ROWS
+from ._base import AbstractBlockSolver
+from ._klu import KLU
+from ._pattern import Pattern
+from ._plan import make_plan
+
+
+
+# Measured by `python -m benchmarks figures large`.
+MOST_JOINTS = 8
+LARGEST_DENSE = 2000
+LARGEST_CLUSTER = 16
+
+
+@functools.lru_cache(maxsize=256)
+def automatic(pattern: Pattern) -> tuple[AbstractBlockSolver | None, str]:
+    """A solver for a structure, and why it is the one; `None` where it is to be a dense one.
+
+    **Raises:** `ValueError` if the mechanism is too large for a dense matrix and its loops are
+    too many, too long and too entangled for everything else.
+    """
+    cut = make_plan(pattern, "border", False)
+    rows = len(cut.rows_left)
+    if rows == 0:
+        return AcyclicNullSpace(), "the mechanism is a tree: joints are eliminated from its leaves"
+    if rows <= FEW_LOOP_ROWS:
+        return AcyclicNullSpace(loops="border"), f"only {rows} rows close loops: they are a border"
+    try:
+        largest = int(make_plan(pattern, "cluster", False).unknowns.max(initial=0))
+    except ValueError:
+        largest = pattern.size
+    if largest <= LARGEST_CLUSTER:
+        return (
+            AcyclicNullSpace(loops="cluster"),
+            f"loops are short: clusters have at most {largest} unknowns",
+        )
+    if rows <= MOST_LOOP_ROWS:
+        return (
+            AcyclicNullSpace(loops="border"),
+            f"loops are long (clusters of {largest} unknowns), but only {rows} rows close them",
+        )
+    why = f"{rows} rows close loops, with clusters of up to {largest} unknowns"
+    joints = joints_of_blocks(pattern)
+    if joints <= MOST_JOINTS:
+        return None, f"{why}; no body has more than {joints} joints"
+    if importlib.util.find_spec("klujax") is not None:
+        return KLU(), f"{why}, and a body has {joints} joints; klujax is installed"
+    if pattern.size + pattern.num_rows <= LARGEST_DENSE:
+        return None, f"{why}, and a body has {joints} joints: jaxspark[klu] would be faster"
+    raise ValueError(
+        f"No solver suits this mechanism: {why}, and a body has {joints} joints. Install "
+        "jaxspark[klu], or choose one: linear_solver=jaxspark.DenseLU()."
+    )
+
+
+def joints_of_blocks(pattern: Pattern) -> int:
+    """The largest number of neighbours of a block, the ground among them."""
+    pairs = np.unique(np.sort(pattern.rows, 1), axis=0)
+    counts = np.zeros(pattern.num_blocks + 1, int)
+    np.add.at(counts, pairs.ravel(), 1)
+    return int(counts[:-1].max(initial=0))
