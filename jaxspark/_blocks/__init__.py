@@ -10,6 +10,7 @@ from ._pattern import (
     multiply as multiply,
     Pattern as Pattern,
 )
+from ._range_space import RangeSpace as RangeSpace
 from ._small import inverse as inverse, product as product, transpose as transpose
 from ._structure import (
     BlockValues as BlockValues,

@@ -10,6 +10,7 @@ from ._base import AbstractBlockSolver
 from ._klu import KLU
 from ._pattern import Pattern
 from ._plan import make_plan
+from ._range_space import RangeSpace
 
 
 
@@ -49,7 +50,7 @@ def automatic(pattern: Pattern) -> tuple[AbstractBlockSolver | None, str]:
     why = f"{rows} rows close loops, with clusters of up to {largest} unknowns"
     joints = joints_of_blocks(pattern)
     if joints <= MOST_JOINTS:
-        return None, f"{why}; no body has more than {joints} joints"
+        return RangeSpace(), f"{why}; no body has more than {joints} joints"
     if importlib.util.find_spec("klujax") is not None:
         return KLU(), f"{why}, and a body has {joints} joints; klujax is installed"
     if pattern.size + pattern.num_rows <= LARGEST_DENSE:
