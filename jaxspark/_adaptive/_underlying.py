@@ -14,7 +14,7 @@ from .._consistent import (
     velocity_constraints,
 )
 from .._custom_types import Args, FloatScalar, RealScalarLike
-from .._kkt import saddle_solve
+from .._kkt import BlockLinearSolver, saddle_solve, select_linear_solver
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 
 
@@ -32,6 +32,10 @@ def flat_underlying(
     if system.p is not None:
         rhs = rhs - jax.jvp(system.momentum, at, along)[1]
     bias = jax.jvp(lambda t, y, z: velocity_constraints(system, t, y, z), at, along)[1]
+    solver = select_linear_solver(system)
+    if isinstance(solver, BlockLinearSolver):
+        zdot, multipliers = solver.saddle(system, t, y, z).solve(rhs, -bias)
+        return zdot, multipliers[: system.nlam], multipliers[system.nlam :]
     M, C = mass_matrix(system, t, y, z), constraint_jacobian(system, t, y, z)
     zdot, multipliers = saddle_solve(M, C, rhs[:, None], -bias[:, None])
     return zdot[:, 0], multipliers[: system.nlam, 0], multipliers[system.nlam :, 0]

@@ -11,6 +11,11 @@ from ._pattern import (
     Pattern as Pattern,
 )
 from ._range_space import RangeSpace as RangeSpace
+from ._saddle import (
+    factor_saddle as factor_saddle,
+    SaddleFactors as SaddleFactors,
+    solve_saddle as solve_saddle,
+)
 from ._small import inverse as inverse, product as product, transpose as transpose
 from ._structure import (
     BlockValues as BlockValues,

@@ -22,15 +22,15 @@ class Sets(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """What is known of an array: its dependence, and its value.
+    """What is known of an array: its dependence, its value, and where it can be nonzero.
 
-    Either is `None` where there is none. Values are known of integers and booleans that depend
-    on nothing but constants, and of what they are converted to. The values of other constants
-    count as unknown, even if zero: they may be parameters.
+    Each is `None` where there is none. Values are known of integers and booleans that depend on
+    nothing but constants; zeros, of floats that depend on no input.
     """
 
     sets: Sets | None = None
     value: np.ndarray | None = None
+    nonzero: np.ndarray | None = None
 
 
 class Operand(NamedTuple):
@@ -38,6 +38,12 @@ class Operand(NamedTuple):
 
     shape: tuple[int, ...]
     fact: Fact
+
+    @property
+    def nonzero(self) -> np.ndarray | None:
+        """Where it can be nonzero, if it is known to be zero elsewhere."""
+        value = self.fact.value
+        return self.fact.nonzero if value is None else np.asarray(value != 0)
 
 
 Part = tuple[Sets, np.ndarray, np.ndarray]
@@ -109,9 +115,9 @@ def _elementwise(params: dict, operands: Sequence[Operand], shape: tuple[int, ..
 def _product(params: dict, operands: Sequence[Operand], shape: tuple[int, ...]) -> list[Pairs]:
     pairs = _elementwise(params, operands, shape)
     for i, j in ((0, 1), (1, 0)):
-        value = operands[j].fact.value
-        if value is not None:
-            kept = np.broadcast_to(value != 0, shape).ravel()
+        nonzero = operands[j].nonzero
+        if nonzero is not None:
+            kept = np.broadcast_to(nonzero, shape).ravel()
             pairs[i] = pairs[i][0][kept], pairs[i][1][kept]
     return pairs
 
@@ -131,24 +137,28 @@ def _cumulative(params: dict, operands: Sequence[Operand], shape: tuple[int, ...
 
 
 def _dot(params: dict, operands: Sequence[Operand], shape: tuple[int, ...]) -> list[Pairs]:
-    contracted, batch = params["dimension_numbers"]
-    sides = []
-    for operand, sums, together in zip(operands, contracted, batch, strict=True):
-        free = [i for i in range(len(operand.shape)) if i not in (*sums, *together)]
-        lengths = [math.prod(operand.shape[i] for i in axes) for axes in (together, free, sums)]
-        order = (*together, *free, *sums)
+    sides = [_arranged(params, operands, i) for i in (0, 1)]
+    swapped = np.sum(sides[1][1]) < np.sum(sides[0][1])
+    (first, first_there), (second, second_there) = sides[::-1] if swapped else sides
+    batch, i, k = np.nonzero(first_there)
+    entry, j = np.nonzero(second_there[batch, :, k])
+    batch, i, k = batch[entry], i[entry], k[entry]
+    rows, columns = (j, i) if swapped else (i, j)
+    target = (batch * sides[0][0].shape[1] + rows) * sides[1][0].shape[1] + columns
+    pairs = [(target, first[batch, i, k]), (target, second[batch, j, k])]
+    return pairs[::-1] if swapped else pairs
 
-        def arrange(array, order=order, lengths=lengths):
-            return array.transpose(order).reshape(lengths)
 
-        value = operand.fact.value
-        nonzero = np.ones(lengths, bool) if value is None else arrange(value != 0)
-        sides.append((arrange(numbered(operand.shape)), nonzero))
-    (left, left_there), (right, right_there) = sides
-    target = numbered((left.shape[0], left.shape[1], right.shape[1]))[..., None]
-    there = (left_there[:, :, None] & right_there[:, None]).ravel()
-    pairs = [_flat(target, left[:, :, None]), _flat(target, right[:, None])]
-    return [(targets[there], sources[there]) for targets, sources in pairs]
+def _arranged(params: dict, operands: Sequence[Operand], side: int) -> tuple[Any, Any]:
+    """A factor's positions and where it can be nonzero: batches, its own axes, summed ones."""
+    contracted, batch = (axes[side] for axes in params["dimension_numbers"])
+    shape, nonzero = operands[side].shape, operands[side].nonzero
+    free = [i for i in range(len(shape)) if i not in (*contracted, *batch)]
+    order = (*batch, *free, *contracted)
+    lengths = [math.prod(shape[i] for i in axes) for axes in (batch, free, contracted)]
+    there = np.ones(shape, bool) if nonzero is None else nonzero
+    positions = numbered(shape).transpose(order).reshape(lengths)
+    return positions, there.transpose(order).reshape(lengths)
 
 
 def _scatter_add(params: dict, operands: Sequence[Operand], shape: tuple[int, ...]) -> Any:
@@ -202,3 +212,29 @@ RULES: dict[str, Rule] = {
     "mul": _product,
     "triangular_solve": _triangular,
 }
+
+# Zero where their operand is.
+ODD = {"abs", "asin", "asinh", "atan", "atanh", "cbrt", "copy", "expm1", "floor", "integer_pow"}
+ODD |= {"log1p", "round", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh"}
+
+# Zero operands, or none, do not mean that the result is zero.
+NOT_ADDITIVE = {"cumlogsumexp", "cumprod", "reduce_max", "reduce_min", "reduce_prod"}
+
+
+def can_be_nonzero(name: str, params: dict, operands: Sequence[Operand], out: Any) -> Any:
+    """Where the result can be nonzero, of a primitive without dependence; `None`: anywhere."""
+    masks = [operand.nonzero for operand in operands]
+    if all(mask is None for mask in masks):
+        return None
+    if name in ODD:
+        return None if name == "integer_pow" and params["y"] <= 0 else masks[0]
+    if name not in RULES or name in NOT_ADDITIVE:
+        return None
+    pairs = RULES[name](params, operands, tuple(out.aval.shape))
+    if pairs is None:
+        return None
+    result = np.zeros(out.aval.size, bool)
+    relevant = {"select_n": slice(1, None), "div": slice(0, 1)}.get(name, slice(None))
+    for mask, (targets, sources) in list(zip(masks, pairs, strict=True))[relevant]:
+        result[targets if mask is None else targets[mask.ravel()[sources]]] = True
+    return result.reshape(out.aval.shape)

@@ -54,8 +54,8 @@ def detect_blocks(
     Tried are the connected components of `p_z`, alone and joined where unknowns appear in the
     very same rows; and bodies with equally many unknowns, numbered one after another or as
     PyTrees of arrays are: all the `x`, then all the `y`... Of those that fit, the smallest
-    blocks are taken for which a joint of two blocks has fewer rows than these have unknowns:
-    with as many rows a matrix of a joint could be singular while the whole matrix is not.
+    blocks are taken for which a joint of two blocks has fewer rows than it touches unknowns of
+    either: with as many a block could be singular while the whole matrix is not.
 
     **Arguments:**
 
@@ -169,14 +169,19 @@ def _too_many(labels: Labels, rows: Any) -> int | None:
 
 
 def _tight_joints(labels: Labels, rows: Any) -> int:
-    """0 if joints have fewer rows than their blocks have unknowns, 1 if as many, 2 if more."""
-    _, first, last = _touched(labels, rows)
-    sizes = np.bincount(labels)
-    joints, counts = np.unique(np.stack([first, last]), axis=1, return_counts=True)
-    larger = np.max(sizes[joints], 0)
-    joined = joints[0] != joints[1]
-    excess = np.where(joined, counts + 1, counts) - larger
-    return int(np.clip(np.max(excess, initial=0), 0, 2))
+    """0 if joints have fewer rows than they touch unknowns of either block, 1 if as many, or 2."""
+    there, first, last = _touched(labels, rows)
+    if not len(there):
+        return 0
+    size = len(labels)
+    _, joints, counts = np.unique(first * size + last, return_inverse=True, return_counts=True)
+    joint = np.repeat(joints, np.diff(rows.indptr))
+    distinct, where = np.unique(joint * size + rows.indices, return_index=True)
+    second = there[where] != np.repeat(first, np.diff(rows.indptr))[where]
+    touched = np.bincount(2 * (distinct // size) + second, minlength=2 * len(counts)).reshape(-1, 2)
+    joined = touched[:, 1] > 0
+    fewest = np.where(joined, np.min(touched, 1), touched[:, 0])
+    return int(np.clip(np.max(np.where(joined, counts + 1, counts) - fewest), 0, 2))
 
 
 def _given(

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from ._dependence import (
+    can_be_nonzero,
     combine,
     each_its_own,
     everything,
@@ -91,7 +92,8 @@ def jacobian_pattern(
     tangent is followed: rules of `custom_jvp` count, and primitives whose derivative is zero do
     not. All outputs of a primitive that is not known depend on all of its inputs, so that the
     pattern may be too large, but is never too small. Gathers and scatters are exact where their
-    indices are known, that is, are not traced.
+    indices are known, that is, are not traced; and so are products with arrays that are known
+    to have zeros. To find a pattern that serves for all values of a parameter, trace it.
 
     **Arguments:**
 
@@ -126,8 +128,17 @@ def _discrete(dtype: Any) -> bool:
 
 
 def _constant(value: Any) -> Fact:
-    known = not isinstance(value, jax.core.Tracer) and hasattr(value, "dtype")
-    return Fact(value=np.asarray(value)) if known and _discrete(value.dtype) else UNKNOWN
+    if isinstance(value, jax.core.Tracer) or not hasattr(value, "dtype"):
+        return UNKNOWN
+    if _discrete(value.dtype):
+        return Fact(value=np.asarray(value))
+    if jnp.issubdtype(value.dtype, np.inexact):
+        return _zeros(np.asarray(np.asarray(value) != 0))
+    return UNKNOWN
+
+
+def _zeros(nonzero: np.ndarray | None) -> Fact:
+    return UNKNOWN if nonzero is None or np.all(nonzero) else Fact(nonzero=nonzero)
 
 
 def _run(jaxpr: Jaxpr | ClosedJaxpr, facts: Sequence[Fact]) -> list[Fact]:
@@ -155,7 +166,7 @@ def _equation(eqn: Any, operands: list[Operand]) -> list[Fact]:
         return [Fact(value=_iota(eqn.params))]
     if name in CALLS and CALLS[name] in eqn.params:
         return _run(eqn.params[CALLS[name]], facts)
-    if all(fact.sets is None and fact.value is None for fact in facts):
+    if all(part is None for fact in facts for part in fact):
         return [UNKNOWN] * len(eqn.outvars)
     if name == "optimization_barrier":
         return facts
@@ -181,40 +192,41 @@ def _positions(operands: list[Operand]) -> tuple[list[np.ndarray], np.ndarray]:
 
 
 def _values(eqn: Any, operands: list[Operand]) -> list[Fact]:
-    """Integer arithmetic, and the movement of what it gives."""
-    name, values = eqn.primitive.name, [operand.fact.value for operand in operands]
-    unknown = [UNKNOWN] * len(eqn.outvars)
+    """Integer arithmetic, and where floats are zero."""
+    name, params = eqn.primitive.name, eqn.params
     if name == "convert_element_type":
-        value = values[0]
-        if value is None or not _discrete(value.dtype):
-            return unknown
-        return [Fact(value=value.astype(eqn.params["new_dtype"]))]
-    if name in ARITHMETIC:
-        if not all(value is not None and _discrete(value.dtype) for value in values):
-            return unknown
+        value, new = operands[0].fact.value, params["new_dtype"]
+        if value is not None and _discrete(new):
+            return [Fact(value=value.astype(new))]
+        return [_zeros(operands[0].nonzero)]
+    if name in MOVES:
+        at, ends = _positions(operands)
+        moved = MOVES[name](params, at, [operand.fact.value for operand in operands])
+        if moved is not None:
+            dtype = eqn.outvars[0].aval.dtype
+            return [_moved_value(there, dtype, operands, ends) for there in moved]
+    discrete = [operand.fact.value for operand in operands if operand.fact.value is not None]
+    if name in ARITHMETIC and len(discrete) == len(operands):
         with np.errstate(all="ignore"):
-            result = ARITHMETIC[name](*values)
+            result = ARITHMETIC[name](*discrete)
         return [Fact(value=np.broadcast_to(result, eqn.outvars[0].aval.shape))]
-    if name not in MOVES:
-        return unknown
-    at, ends = _positions(operands)
-    moved = MOVES[name](eqn.params, at, values)
-    if moved is None:
-        return unknown
-    used = np.zeros(len(operands), bool)
-    for there in moved:
-        owners = np.searchsorted(ends, there.ravel(), "right") - 1
-        if np.any(owners < 0):
-            return unknown
-        used[owners] = True
-    pieces = []
-    for value, wanted, length in zip(values, used, np.diff(ends), strict=True):
-        if wanted and value is None:
-            return unknown
-        pieces.append(value.ravel() if wanted and value is not None else np.zeros(length, bool))
-    dtype = eqn.outvars[0].aval.dtype
-    everywhere = np.concatenate([piece.astype(dtype) for piece in pieces])
-    return [Fact(value=np.asarray(everywhere[there])) for there in moved]
+    return [_zeros(can_be_nonzero(name, params, operands, out)) for out in eqn.outvars]
+
+
+def _moved_value(there: np.ndarray, dtype: Any, operands: list[Operand], ends: np.ndarray) -> Fact:
+    wanted = np.zeros(ends[-1], bool)
+    wanted[there[there >= 0]] = True
+    values, masks, known = [], [], bool(np.all(there >= 0))
+    for operand, first, last in zip(operands, ends[:-1], ends[1:], strict=True):
+        value, nonzero = operand.fact.value, operand.nonzero
+        known &= value is not None or not np.any(wanted[first:last])
+        values.append(np.zeros(last - first, bool) if value is None else value.ravel())
+        masks.append(np.ones(last - first, bool) if nonzero is None else nonzero.ravel())
+    if known and _discrete(dtype):
+        together = np.concatenate([value.astype(dtype) for value in values])
+        return Fact(value=np.asarray(together[there]))
+    # What is filled in where nothing is gathered counts as nonzero.
+    return _zeros(np.asarray(np.append(np.concatenate(masks), True)[there]))
 
 
 def _dependence(eqn: Any, operands: list[Operand]) -> list[Fact]:

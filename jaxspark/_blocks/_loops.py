@@ -103,11 +103,13 @@ def _total(facts: Sequence[Fact]) -> int:
 
 
 def _row(operand: Operand, i: int) -> Fact:
-    sets, value = operand.fact
+    sets, value, nonzero = operand.fact
     size = math.prod(operand.shape[1:])
-    if sets is not None:
-        sets = take(sets, i * size + np.arange(size))
-    return Fact(sets, None if value is None else np.asarray(value[i]))
+    return Fact(
+        None if sets is None else take(sets, i * size + np.arange(size)),
+        None if value is None else np.asarray(value[i]),
+        None if nonzero is None else np.asarray(nonzero[i]),
+    )
 
 
 def _scan_all(eqn: Any, operands: Sequence[Operand], run: Run) -> list[Fact]:

@@ -9,8 +9,11 @@ from jaxtyping import Array, Bool, Float
 from .._blocks import (
     AbstractBlockSolver,
     BlockValues,
+    factor_saddle,
     inverse,
     product,
+    SaddleFactors,
+    solve_saddle,
     Structure,
     transpose,
 )
@@ -143,6 +146,46 @@ class BlockLinearSolver(AbstractLinearSolver):
             good = good & self.solver.regular_blocks(structure.holonomic, factors.K3)
         return good
 
+    def saddle(
+        self, system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+    ) -> "Saddle":
+        """The matrix of the accelerations and multipliers at one point, factorised."""
+        assert system.blocks is not None
+        values = system.blocks(t, y, z)
+        factors = factor_saddle(self.solver, self.structure.pattern, values.matrix)
+        return Saddle(self, values, factors)
+
     def explain(self) -> str:
         """What is done with the system, and why."""
         return self.solver.explain_blocks(self.structure.pattern)
+
+
+class Saddle(eqx.Module):
+    """`[[p_z, C^T], [C, 0]]` with `C = [g_y v_z; k_z]` at one point, factorised.
+
+    - `solver`: by which.
+    - `values`: its blocks, through which derivatives flow.
+    - `factors`: through which none do.
+    """
+
+    solver: BlockLinearSolver
+    values: BlockValues
+    factors: SaddleFactors
+
+    def solve(
+        self, f: Float[Array, " nz"], g: Float[Array, " m"]
+    ) -> tuple[Float[Array, " nz"], Float[Array, " m"]]:
+        """`(x, lam)` with `p_z x + C^T lam = f`, `C x = g`; differentiable."""
+        x, lam = self.solve_many(f[None, :], g[None, :])
+        return x[0], lam[0]
+
+    def solve_many(
+        self, f: Float[Array, "k nz"], g: Float[Array, "k m"]
+    ) -> tuple[Float[Array, "k nz"], Float[Array, "k m"]]:
+        """The same for several right-hand sides, one in each row."""
+        structure = self.solver.structure
+        x, lam = solve_saddle(
+            self.solver.solver, structure.pattern, self.values.matrix, self.factors,
+            structure.z.gather(f), g.T,
+        )  # fmt: skip
+        return structure.z.scatter(x), lam.T

@@ -1,0 +1,104 @@
+"""One system with a block-structured matrix, solved once and differentiable."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ._automatic import joints_of_blocks, MOST_JOINTS
+from ._base import AbstractBlockSolver
+from ._pattern import BlockMatrix, multiply, Pattern
+from ._range_space import RangeSpace
+
+
+class SaddleFactors(eqx.Module):
+    """The factors of a matrix, by the fast way or by the sure one.
+
+    - `fast`: those of [`jaxspark.RangeSpace`][], or `None`.
+    - `sure`: those of the solver that was chosen, if there are no fast ones.
+    - `matrix`: no derivative flows through it.
+    """
+
+    fast: Any
+    sure: Any
+    matrix: BlockMatrix
+
+
+def factor_saddle(
+    solver: AbstractBlockSolver, pattern: Pattern, matrix: BlockMatrix
+) -> SaddleFactors:
+    """Factorise a matrix; bodies with few joints each, whose forces are ideal, in rounds."""
+    matrix = jax.lax.stop_gradient(matrix)
+    if matrix.C is None and joints_of_blocks(pattern) <= MOST_JOINTS:
+        return SaddleFactors(RangeSpace().factor_blocks(pattern, matrix), None, matrix)
+    return SaddleFactors(None, solver.factor_blocks(pattern, matrix), matrix)
+
+
+def solve_saddle(
+    solver: AbstractBlockSolver,
+    pattern: Pattern,
+    matrix: BlockMatrix,
+    factors: SaddleFactors,
+    f: Float[Array, "nb q k"],
+    g: Float[Array, "m k"],
+) -> tuple[Float[Array, "nb q k"], Float[Array, "m k"]]:
+    """`(x, lam)` with `K x + C^T lam = f`, `B x = g`, differentiable; NaN if not determined.
+
+    **Arguments:**
+
+    - `solver`: for matrices for which the range-space method is not accurate.
+    - `pattern`, `matrix`: of which derivatives are taken.
+    - `factors`: of the same matrix, by `factor_saddle`.
+    - `f`, `g`: the right-hand sides.
+    """
+    nb, q, k = f.shape
+    count = nb * q
+
+    def joined(x, lam):
+        # One vector: a right-hand side of many arrays, some constant, does not transpose.
+        return jnp.concatenate([x.reshape(count, k), lam])
+
+    def split(u):
+        return u[:count].reshape(nb, q, k), u[count:]
+
+    def matvec(u):
+        return joined(*multiply(pattern, matrix, *split(u)))
+
+    def solve(_, rhs):
+        return joined(*_solve(solver, pattern, factors, *split(rhs), False))
+
+    def solve_transposed(_, rhs):
+        return joined(*_solve(solver, pattern, factors, *split(rhs), True))
+
+    return split(jax.lax.custom_linear_solve(matvec, joined(f, g), solve, solve_transposed))
+
+
+def _solve(
+    solver: AbstractBlockSolver,
+    pattern: Pattern,
+    factors: SaddleFactors,
+    f: Array,
+    g: Array,
+    transposed: bool,
+) -> tuple[Array, Array]:
+    def surely(sure, f, g):
+        method = solver.solve_blocks_transposed if transposed else solver.solve_blocks
+        regular = solver.regular_blocks(pattern, sure)
+        return tuple(jnp.where(regular, x, jnp.nan) for x in method(pattern, sure, f, g))
+
+    if factors.fast is None:
+        return surely(factors.sure, f, g)
+    x, lam = RangeSpace().solve_blocks(pattern, factors.fast, f, g)
+    # Of sixteen digits, so many cancel at most that twelve are left.
+    good = factors.fast.smallest > jnp.finfo(f.dtype).eps ** 0.25
+
+    def body(carry):
+        # The loop overwrites g: what it changes, the compiler cannot hoist out of it.
+        _, _, _, g = carry
+        sure = solver.factor_blocks(pattern, factors.matrix)
+        return jnp.asarray(True), *surely(sure, f, g), jnp.zeros_like(g)
+
+    # A loop of at most one trip, which costs nothing where it is not needed.
+    return jax.lax.while_loop(lambda carry: ~carry[0], body, (good, x, lam, g))[1:3]
