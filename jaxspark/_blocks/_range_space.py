@@ -1,6 +1,6 @@
 """The range-space method: multipliers first, by elimination of many joints at a time."""
 
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -14,6 +14,7 @@ from ._gather import take
 from ._pattern import BlockMatrix, Pattern
 from ._rounds import make_rounds, Round, Rounds
 from ._small import inverse
+from ._sweep import factor_sweep, solve_sweep
 
 
 # Matrices are stored entry by entry, `(R, R, n)`: what is done to all of them at a time runs along
@@ -46,14 +47,33 @@ class RangeSpace(AbstractBlockSolver):
     bodies with very many joints, which make all these neighbours, nor for forces that are not
     ideal.
 
+    **Arguments:**
+
+    - `order`: `"rounds"`, or `"sweep"`: one joint after the other, for joints along paths.
+        `"auto"` sweeps where it can on a CPU.
+
     ??? cite "Reference"
         M. Benzi, G. Golub & J. Liesen, *Numerical solution of saddle point problems*, Acta
         Numerica 14 (2005), section 5; R. Hockney, *A fast direct solution of Poisson's equation
         using Fourier analysis*, J. ACM 12 (1965), for the rounds (cyclic reduction).
     """
 
+    order: Literal["auto", "sweep", "rounds"] = eqx.field(static=True, default="auto")
+
+    def __check_init__(self):
+        if self.order not in ("auto", "sweep", "rounds"):
+            raise ValueError(f'order must be "auto", "sweep" or "rounds"; got {self.order!r}.')
+
     def symbolic(self, pattern: Pattern) -> Rounds:
-        return make_rounds(pattern)
+        plan = make_rounds(pattern)
+        if self.order == "sweep" and plan.path is None:
+            raise ValueError("order='sweep' is for joints along paths; this mechanism branches.")
+        return plan
+
+    def _sweeps(self, plan: Rounds) -> bool:
+        if self.order == "auto":
+            return plan.path is not None and jax.default_backend() == "cpu"
+        return self.order == "sweep"
 
     def factor_blocks(self, pattern: Pattern, matrix: BlockMatrix) -> _Factors:
         if matrix.C is not None:
@@ -61,13 +81,16 @@ class RangeSpace(AbstractBlockSolver):
                 "jaxspark.RangeSpace needs ideal constraint forces: use "
                 "jaxspark.AcyclicNullSpace() or jaxspark.KLU()."
             )
-        plan = make_rounds(pattern)
+        plan = self.symbolic(pattern)
         K = jnp.moveaxis(matrix.K, 0, -1)
         masses, massive = _invert(K, _diagonal(K))
         sides = _sides(plan, pattern, matrix.B)
         masses, sides = jax.lax.optimization_barrier((masses, sides))
         D, L = _schur_complement(plan, masses, sides)
         D, L = jax.lax.optimization_barrier((D, L))
+        if self._sweeps(plan):
+            tail, pivot = factor_sweep(*_tridiagonal(plan, D, L))
+            return _Factors(masses, sides, (), tail, jnp.minimum(massive, pivot))
         rounds, smallest, size = [], massive, _diagonal(D)
         for step in plan.rounds:
             done, D, L, pivot = _round(step, D, L, _last(size, step.gone))
@@ -87,7 +110,10 @@ class RangeSpace(AbstractBlockSolver):
         for side, rows in enumerate(sides):
             b = b + _times(rows, _at(moved, plan.nodes[:, side]))
         b, moved = jax.lax.optimization_barrier((b, moved))
-        lam = _solve(plan, factors, b)
+        if self._sweeps(plan):
+            lam = _along_path(plan, factors.tail, b)
+        else:
+            lam = _solve(plan, factors, b)
 
         def pushes(side):
             def there(x):
@@ -109,12 +135,14 @@ class RangeSpace(AbstractBlockSolver):
         return factors.smallest > 32 * pattern.width * jnp.finfo(factors.smallest.dtype).eps
 
     def explain_blocks(self, pattern: Pattern) -> str:
-        plan = make_rounds(pattern)
+        plan = self.symbolic(pattern)
+        how = "one after the other"
+        if not self._sweeps(plan):
+            how = f"in {len(plan.rounds)} rounds; {plan.tail * plan.R} multipliers are left for a "
+            how += "dense matrix"
         return (
             f"Range space: {pattern.num_blocks} blocks, {pattern.size} unknowns, "
-            f"{pattern.num_rows} rows in {len(plan.nodes)} joints, eliminated in "
-            f"{len(plan.rounds)} rounds; {plan.tail * plan.R} multipliers are left for a dense "
-            "matrix."
+            f"{pattern.num_rows} rows in {len(plan.nodes)} joints, eliminated {how}."
         )
 
 
@@ -276,6 +304,32 @@ def _round(
     # Fused with the next round, this one would be computed again for each of its entries.
     D, rest = jax.lax.optimization_barrier((D, rest))
     return _Eliminated(inverted, tuple(W)), D, rest, pivot
+
+
+def _tridiagonal(
+    plan: Rounds, D: Float[Array, "r r n"], L: Float[Array, "r r e"]
+) -> tuple[Float[Array, "n r r"], Float[Array, "n r r"]]:
+    """The blocks along the path, and those before them."""
+    path = plan.path
+    assert path is not None
+    number = {tuple(edge): i for i, edge in enumerate(plan.edges.tolist())}
+    pairs = [(int(a), int(b)) for a, b in zip(path[:-1], path[1:], strict=True)]
+    count = len(plan.edges)
+    # An edge is stored from its lower node.
+    before = [number.get((min(a, b), max(a, b)), count) for a, b in pairs]
+    falling = np.array([True, *(a > b for a, b in pairs)])
+    L = _last(L, np.array([count, *before]))
+    if not falling[1:].any():
+        L = _flip(L)
+    elif not falling.all():
+        L = jnp.where(falling, L, _flip(L))
+    return jnp.moveaxis(_last(D, path), -1, 0), jnp.moveaxis(L, -1, 0)
+
+
+def _along_path(plan: Rounds, factors: Any, b: Float[Array, "r k n"]) -> Float[Array, "r k n"]:
+    assert plan.path is not None
+    x = solve_sweep(factors, jnp.moveaxis(_last(b, plan.path), -1, 0))
+    return _last(jnp.moveaxis(x, 0, -1), np.argsort(plan.path))
 
 
 def _dense_tail(plan: Rounds, D: Array, L: Array, size: Array) -> tuple[Any, Float[Array, ""]]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._pattern import Pattern
+from ._sweep import path_order
 
 
 class Slot(NamedTuple):
@@ -64,8 +65,7 @@ class Rounds:
         the way back.
     - `padded`: which rows of a node are none.
     - `edges`, `shared`: which nodes share a block, and which.
-    - `rounds`: the elimination; `tail`: the number of nodes left for a dense matrix, and
-        `tail_edges` what connects these.
+    - `path`: the nodes one after the other, if they form paths; else `None`.
     """
 
     def __init__(self, pattern: Pattern):
@@ -89,7 +89,26 @@ class Rounds:
             filled[node] += 1
         self.padded = self.row_index == pattern.num_rows
         self.edges, self.shared = _sharing(self.nodes, pattern.num_blocks)
-        self.rounds, self.tail, self.tail_edges = _eliminate(count, self.edges)
+        self.path = path_order(count, self.edges)
+
+    @functools.cached_property
+    def _elimination(self) -> tuple[tuple[Round, ...], int, np.ndarray]:
+        return _eliminate(len(self.nodes), self.edges)
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """The elimination."""
+        return self._elimination[0]
+
+    @property
+    def tail(self) -> int:
+        """The number of nodes that it leaves for a dense matrix."""
+        return self._elimination[1]
+
+    @property
+    def tail_edges(self) -> np.ndarray:
+        """What connects these."""
+        return self._elimination[2]
 
 
 @functools.lru_cache(maxsize=64)
