@@ -21,6 +21,14 @@ from ._bdf import (
     BDFSolution as BDFSolution,
     BDFStatistics as BDFStatistics,
 )
+from ._blocks import (
+    AbstractBlockSolver as AbstractBlockSolver,
+    AcyclicNullSpace as AcyclicNullSpace,
+    BlockMatrix as BlockMatrix,
+    KLU as KLU,
+    Pattern as Pattern,
+    RangeSpace as RangeSpace,
+)
 from ._consistent import (
     constraint_rank as constraint_rank,
     constraint_residuals as constraint_residuals,
@@ -44,6 +52,7 @@ from ._kkt import (
     DenseInverse as DenseInverse,
     DenseLU as DenseLU,
     ElementwiseInverse as ElementwiseInverse,
+    explain as explain,
     KKTBlocks as KKTBlocks,
 )
 from ._results import RESULTS as RESULTS
@@ -66,8 +75,12 @@ from ._system import (
     ConstrainedSystem as ConstrainedSystem,
     elongate as elongate,
     Elongated as Elongated,
+    ForceElement as ForceElement,
+    Joint as Joint,
     LagrangianSystem as LagrangianSystem,
     MechanicalSystem as MechanicalSystem,
+    MultibodySystem as MultibodySystem,
+    RollingJoint as RollingJoint,
 )
 from ._tableau import (
     AbstractSparkMethod as AbstractSparkMethod,

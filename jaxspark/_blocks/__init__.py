@@ -4,6 +4,7 @@ from ._acyclic import AcyclicNullSpace as AcyclicNullSpace
 from ._automatic import automatic as automatic
 from ._base import AbstractBlockSolver as AbstractBlockSolver
 from ._gather import take as take
+from ._klu import KLU as KLU
 from ._pattern import (
     BlockMatrix as BlockMatrix,
     dense as dense,

@@ -155,9 +155,7 @@ class AcyclicNullSpace(AbstractBlockSolver):
 @functools.lru_cache(maxsize=256)
 def _choose(solver: AcyclicNullSpace, pattern: Pattern) -> Plan | ExplicitNullSpace:
     """How a solver treats a pattern; raises `ValueError` if it cannot."""
-    explicit = ExplicitNullSpace(
-        solver.pivots, "error" if solver.loops == "error" else "cluster"
-    )
+    explicit = ExplicitNullSpace(solver.pivots, "error" if solver.loops == "error" else "cluster")
     if solver.mode == "explicit":
         return explicit
     _require_rows(pattern)

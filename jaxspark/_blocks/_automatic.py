@@ -13,7 +13,6 @@ from ._plan import make_plan
 from ._range_space import RangeSpace
 
 
-
 # Measured by `python -m benchmarks figures large`.
 MOST_JOINTS = 8
 LARGEST_DENSE = 2000

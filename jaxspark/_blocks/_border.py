@@ -1,10 +1,8 @@
 """A few rows that close long loops, as a border of the matrix without them."""
 
 from collections.abc import Callable
-from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 import numpy as np

@@ -45,7 +45,10 @@ def _affine(index: np.ndarray) -> tuple[int, tuple[int, ...]] | None:
 
 def _extents(shape: tuple[int, ...], strides: list[int]) -> list[int]:
     """How many entries of the array one index of each axis spans with the axes after it."""
-    spans = [1 + sum(abs(s) * (n - 1) for s, n in zip(strides[a + 1 :], shape[a + 1 :], strict=True)) for a in range(len(shape))]
+    spans = [
+        1 + sum(abs(s) * (n - 1) for s, n in zip(strides[a + 1 :], shape[a + 1 :], strict=True))
+        for a in range(len(shape))
+    ]
     return spans
 
 

@@ -1,5 +1,8 @@
 """Back onto the constraints from nearby: the projection that ends a step of an explicit method."""
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
@@ -12,7 +15,7 @@ from .._implicit import (
     preconditioned_solve,
     stop_gradient,
 )
-from .._kkt import inverse, saddle_solve
+from .._kkt import BlockLinearSolver, inverse, saddle_solve, select_linear_solver
 from .._system import FlatSystem
 from ._residuals import velocity_constraints
 
@@ -70,6 +73,11 @@ def project_nearby(
     size = system.nlam + system.npsi
     if size == 0:
         return y, z, jnp.asarray(True)
+    solver = select_linear_solver(system)
+    if isinstance(solver, BlockLinearSolver) and stiffness is None:
+        from ._nearby_blocks import project_nearby_blocks
+
+        return project_nearby_blocks(system, solver, t, y, z)
     M, C = mass_matrix(system, t, y, z), constraint_jacobian(system, t, y, z)
     if stiffness is not None:
         M = jnp.diag(stiffness) + (jnp.eye(system.nz, dtype=z.dtype) if M is None else M)
@@ -105,35 +113,57 @@ def _residual(x: Float[Array, " m"], operands) -> Float[Array, " m"]:
 
 
 def _iterate(operands) -> tuple[Float[Array, " m"], BoolScalar]:
-    """`x <- x - residual`, until what is left of the change is rounding error."""
-    system, _, y, z, along, D = operands
-    epsilon = jnp.finfo(y.dtype).eps
-    scales = [1 + jnp.max(jnp.abs(part), initial=0) for part in (y, z)]
-    unmoved = (*operands[:2], jnp.zeros_like(y), jnp.zeros_like(z), along, D)
+    """`x <- x - residual(x)`, from zero."""
+    system, t, y, z, along, D = operands
+    nothing = jnp.zeros(system.nlam + D.shape[1], y.dtype)
+    unmoved = (system, t, jnp.zeros_like(y), jnp.zeros_like(z), along, D)
 
-    def largest(update):
-        changes = zip(_moved(update, unmoved), scales, strict=True)
-        return jnp.max(jnp.stack([jnp.max(jnp.abs(x), initial=0) / size for x, size in changes]))
+    def update(x):
+        wrong = _residual(x, operands)
+        return x - wrong, _moved(wrong, unmoved)
+
+    x, good = iterate_nearby(update, nothing, (y, z))
+    return jnp.where(good, x, nothing), good
+
+
+def iterate_nearby(
+    update: Callable[[Any], tuple[Any, tuple[Array, Array]]],
+    start: Any,
+    state: tuple[Float[Array, " ny"], Float[Array, " nz"]],
+) -> tuple[Any, BoolScalar]:
+    """Iterate until what is left of the changes of the state is rounding error.
+
+    **Arguments:**
+
+    - `update`: the next iterate, and by how much the state changes.
+    - `start`: the first iterate.
+    - `state`: `y` and `z`, by whose sizes changes are measured.
+
+    **Returns:** the last iterate, and whether it is as good as it gets.
+    """
+    epsilon = jnp.finfo(state[0].dtype).eps
+    scales = [1 + jnp.max(jnp.abs(part), initial=0) for part in state]
 
     def body(carry):
         x, count, previous, _, _ = carry
-        update = _residual(x, operands)
-        size = largest(update)
+        x, changes = update(x)
+        parts = zip(changes, scales, strict=True)
+        size = jnp.max(jnp.stack([jnp.max(jnp.abs(c), initial=0) / scale for c, scale in parts]))
         rate = size / previous
         converged = (count > 0) & (rate < 1) & (rate * size <= epsilon * (1 - rate))
         stalled = (rate >= 0.9) & (size <= 1e3 * epsilon)
         done = converged | stalled | (size <= epsilon)
-        return x - update, count + 1, size, done, ~(size < jnp.inf)
+        return x, count + 1, size, done, ~(size < jnp.inf)
 
     def unfinished(carry):
         _, count, _, done, failed = carry
         return ~(done | failed) & (count < MAX_ITERATIONS)
 
     no = jnp.asarray(False)
-    nothing = jnp.zeros(system.nlam + D.shape[1], y.dtype)
-    start = (nothing, jnp.zeros((), jnp.int32), jnp.asarray(jnp.inf, y.dtype), no, no)
-    x, _, _, done, _ = jax.lax.while_loop(unfinished, body, start)
-    return jnp.where(done, x, nothing), done
+    infinity = jnp.asarray(jnp.inf, state[0].dtype)
+    carry = (start, jnp.zeros((), jnp.int32), infinity, no, no)
+    x, _, _, done, _ = jax.lax.while_loop(unfinished, body, carry)
+    return x, done
 
 
 def _linear_solve(matvec, rhs, at, operands):

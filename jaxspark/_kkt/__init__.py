@@ -16,6 +16,7 @@ from ._elementwise import (
     ElementwiseInverse as ElementwiseInverse,
     invert_definite as invert_definite,
 )
+from ._explain import explain as explain
 from ._inverse import DenseInverse as DenseInverse
 from ._maps import AbstractMap as AbstractMap
 from ._saddle import saddle_solve as saddle_solve

@@ -172,6 +172,11 @@ class Saddle(eqx.Module):
     values: BlockValues
     factors: SaddleFactors
 
+    def along(self, z: Float[Array, "k nz"]) -> Float[Array, "k ny"]:
+        """`v_z` times each row."""
+        v_z, structure = self.values.v_z, self.solver.structure
+        return z if v_z is None else BlockDiagonal(v_z, structure.y, structure.z).times(z)
+
     def solve(
         self, f: Float[Array, " nz"], g: Float[Array, " m"]
     ) -> tuple[Float[Array, " nz"], Float[Array, " m"]]:

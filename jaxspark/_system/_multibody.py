@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
@@ -187,9 +186,7 @@ class MultibodySystem(AbstractConstrainedSystem):
         sides = [connection.index[:, side] for side in range(2)]
         ground = self.ground_like(y)
         return tuple(
-            ends(side, state, at)
-            for side in sides
-            for state, at in ((y, ground), (z, still))
+            ends(side, state, at) for side in sides for state, at in ((y, ground), (z, still))
         )
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:

@@ -105,9 +105,9 @@ def multibody_blocks(
     v_z = None
     if system.velocity is not None:
         velocity = system.velocity
-        v_z = jax.vmap(
-            lambda y, z, own: _jacobian(lambda z: velocity(t, y, z, own, args), z)
-        )(y, z, own)
+        v_z = jax.vmap(lambda y, z, own: _jacobian(lambda z: velocity(t, y, z, own, args), z))(
+            y, z, own
+        )
     return BlockValues(BlockMatrix(K, B), v_z)
 
 

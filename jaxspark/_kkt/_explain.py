@@ -1,0 +1,58 @@
+"""Which linear solver a system gets, and why, in words."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .._blocks import AbstractBlockSolver, automatic
+from .._custom_types import Args, State
+from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
+from ._block_solver import BlockLinearSolver
+from ._select import LinearSolver, select_linear_solver
+
+
+def explain(
+    system: AbstractConstrainedSystem,
+    y: State,
+    z: State,
+    args: Args = None,
+    *,
+    t: Any = 0.0,
+    linear_solver: LinearSolver | None = None,
+) -> str:
+    """How linear systems are solved: blocks, levels, loops, the path that was chosen and why.
+
+    `"auto"` chooses, before anything is traced:
+
+    1. LAPACK or elementwise elimination for up to 20 unknowns and multipliers, and for systems
+        that declare no blocks;
+    2. [`jaxspark.AcyclicNullSpace`][] for trees; with a border for up to 8 rows that close loops;
+        with clusters of up to 16 unknowns; with a border for up to 32 rows;
+    3. else [`jaxspark.RangeSpace`][] if no body has more than 8 joints, [`jaxspark.KLU`][] where it
+        is installed, and a dense matrix up to 2000 unknowns and multipliers; else it refuses.
+
+    **Arguments:**
+
+    - `system`: the constrained system.
+    - `y`, `z`, `args`, `t`: where it will be used; only shapes and dtypes matter.
+    - `linear_solver`: as for [`jaxspark.rollout`][].
+
+    **Returns:** a text.
+
+    **Raises:** `ValueError` for structures that the solver cannot treat.
+    """
+    y, z = as_state("y", y), as_state("z", z)
+    dtype = jnp.result_type(*jax.tree.leaves(y))
+    flat, _, _ = flatten(system, jnp.asarray(t, dtype), y, z, as_args(args, dtype))
+    solver = select_linear_solver(flat, linear_solver)
+    size = flat.nz + flat.nlam + flat.npsi
+    if not isinstance(solver, BlockLinearSolver):
+        reason = f"{size} unknowns and multipliers"
+        if flat.structure is None:
+            reason += ", and the system declares no blocks (see jaxspark.MultibodySystem)"
+        return f"{type(solver).__name__}: {reason}."
+    words = solver.explain()
+    if isinstance(linear_solver, AbstractBlockSolver):
+        return f"{words} Chosen by you."
+    return f"{words} Chosen because {automatic(solver.structure.pattern)[1]}."
