@@ -6,6 +6,7 @@ from ._adaptive import (
     ConstrainedTerm as ConstrainedTerm,
     DiffraxSolver as DiffraxSolver,
     DiscreteAdjoint as DiscreteAdjoint,
+    DOP853 as DOP853,
     Event as Event,
     GGLSolver as GGLSolver,
     impact as impact,
@@ -81,6 +82,7 @@ from ._system import (
     MechanicalSystem as MechanicalSystem,
     MultibodySystem as MultibodySystem,
     RollingJoint as RollingJoint,
+    with_blocks as with_blocks,
 )
 from ._tableau import (
     AbstractSparkMethod as AbstractSparkMethod,

@@ -2,6 +2,7 @@
 
 from ._adjoint import DiscreteAdjoint as DiscreteAdjoint
 from ._controller import PIController as PIController
+from ._dop853 import DOP853 as DOP853
 from ._events import Event as Event, Occurrences as Occurrences
 from ._ggl_solver import GGLSolver as GGLSolver
 from ._impact import impact as impact

@@ -5,6 +5,7 @@ from ._automatic import automatic as automatic
 from ._base import AbstractBlockSolver as AbstractBlockSolver
 from ._gather import take as take
 from ._klu import KLU as KLU
+from ._once import computed_once as computed_once
 from ._pattern import (
     BlockMatrix as BlockMatrix,
     dense as dense,

@@ -45,11 +45,11 @@ def _affine(index: np.ndarray) -> tuple[int, tuple[int, ...]] | None:
 
 def _extents(shape: tuple[int, ...], strides: list[int]) -> list[int]:
     """How many entries of the array one index of each axis spans with the axes after it."""
-    spans = [
-        1 + sum(abs(s) * (n - 1) for s, n in zip(strides[a + 1 :], shape[a + 1 :], strict=True))
-        for a in range(len(shape))
-    ]
-    return spans
+    spans, span = [], 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        spans.append(span)
+        span += abs(stride) * (size - 1)
+    return spans[::-1]
 
 
 def _strided(values: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:

@@ -107,11 +107,13 @@ class BlockMatrix(eqx.Module):
     - `B`: for each row its entries in its first and second block; zero for the ground and where
         it is padded.
     - `C`: the same for the forces; `None` where they are ideal, `C = B`, and `K` is symmetric.
+    - `diagonal`: whether every block of `K` is known to be diagonal.
     """
 
     K: Float[Array, "nb q q"]
     B: Float[Array, "m 2 q"]
     C: Float[Array, "m 2 q"] | None = None
+    diagonal: bool = eqx.field(static=True, default=False)
 
     @property
     def forces(self) -> Float[Array, "m 2 q"]:

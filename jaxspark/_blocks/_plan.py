@@ -96,7 +96,7 @@ class Plan:
                 start, inside = self.offset[block], np.arange(pattern.sizes[block])
                 target[cluster, place % R, start + inside] = (row * 2 + side) * q + inside
         for cluster in range(nc):
-            padded = np.arange(self.unknowns[cluster], Q)
+            padded = np.arange(int(self.unknowns[cluster]), Q)
             self.K_index[cluster, padded, padded] = one
             for i in range(self.rows[cluster], R):
                 held = self.unknowns[cluster] + i - self.rows[cluster]

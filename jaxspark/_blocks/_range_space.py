@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from ._base import AbstractBlockSolver
 from ._gather import take
+from ._once import computed_once
 from ._pattern import BlockMatrix, Pattern
 from ._rounds import make_rounds, Round, Rounds
 from ._small import inverse
@@ -29,7 +30,7 @@ class _Eliminated(eqx.Module):
 
 
 class _Factors(eqx.Module):
-    masses: Float[Array, "q q nb"]
+    masses: Float[Array, "q q nb"] | Float[Array, "q nb"]
     sides: tuple[Float[Array, "r q n"], ...]
     rounds: tuple[_Eliminated, ...]
     tail: Any
@@ -82,12 +83,11 @@ class RangeSpace(AbstractBlockSolver):
                 "jaxspark.AcyclicNullSpace() or jaxspark.KLU()."
             )
         plan = self.symbolic(pattern)
-        K = jnp.moveaxis(matrix.K, 0, -1)
-        masses, massive = _invert(K, _diagonal(K))
+        masses, massive = _reciprocal(matrix)
         sides = _sides(plan, pattern, matrix.B)
-        masses, sides = jax.lax.optimization_barrier((masses, sides))
+        masses, sides = computed_once((masses, sides))
         D, L = _schur_complement(plan, masses, sides)
-        D, L = jax.lax.optimization_barrier((D, L))
+        D, L = computed_once((D, L))
         if self._sweeps(plan):
             tail, pivot = factor_sweep(*_tridiagonal(plan, D, L))
             return _Factors(masses, sides, (), tail, jnp.minimum(massive, pivot))
@@ -106,7 +106,7 @@ class RangeSpace(AbstractBlockSolver):
         plan, sides = make_rounds(pattern), factors.sides
         zero = jnp.zeros((1, g.shape[1]), g.dtype)
         b = -jnp.moveaxis(take(jnp.concatenate([g, zero]), plan.row_index), 0, -1)
-        moved = _times(factors.masses, jnp.moveaxis(f, 0, -1))
+        moved = _lighten(factors.masses, jnp.moveaxis(f, 0, -1))
         for side, rows in enumerate(sides):
             b = b + _times(rows, _at(moved, plan.nodes[:, side]))
         b, moved = jax.lax.optimization_barrier((b, moved))
@@ -122,7 +122,7 @@ class RangeSpace(AbstractBlockSolver):
             return jax.linear_transpose(there, moved)(_times(_flip(sides[side]), lam))[0]
 
         total = jax.lax.optimization_barrier(pushes(0) + pushes(1))
-        x = moved - _times(factors.masses, total)
+        x = moved - _lighten(factors.masses, total)
         lam = jnp.moveaxis(lam, -1, 0).reshape(-1, g.shape[1])
         return jnp.moveaxis(x, -1, 0), take(lam, plan.row_back)
 
@@ -146,7 +146,7 @@ class RangeSpace(AbstractBlockSolver):
         )
 
 
-def _at(x: Float[Array, "q k nb"], body: np.ndarray) -> Float[Array, "q k n"]:
+def _at(x: Float[Array, "*q nb"], body: np.ndarray) -> Float[Array, "*q n"]:
     """The entries of `x` for a block of each node, zero for the ground."""
     if (body >= 0).all():
         return _last(x, body)
@@ -208,6 +208,24 @@ def _invert(
     return _flip(cofactors) * reciprocal, jnp.min(ratio)
 
 
+def _reciprocal(matrix: BlockMatrix) -> tuple[Array, Float[Array, ""]]:
+    """`K^{-1}`, of diagonal blocks the diagonals alone, and its smallest pivot."""
+    K = jnp.moveaxis(matrix.K, 0, -1)
+    diagonal = _diagonal(K)
+    if not matrix.diagonal:
+        return _invert(K, diagonal)
+    one = jnp.ones((), K.dtype)
+    regular = jnp.where(jnp.all(diagonal != 0), one, 0)
+    return 1 / jnp.where(diagonal == 0, 1, diagonal), regular
+
+
+def _lighten(masses: Array, x: Float[Array, "q k n"], transposed: bool = False) -> Array:
+    """`K^{-1} x`."""
+    if masses.ndim == 2:
+        return masses[:, None, :] * x
+    return _times(_flip(masses) if transposed else masses, x)
+
+
 def _cofactors(a: Float[Array, "r r n"]) -> Float[Array, "r r n"]:
     """Of matrices with two or three rows."""
     if a.shape[0] == 2:
@@ -241,16 +259,16 @@ def _sides(
 
 
 def _schur_complement(
-    plan: Rounds, masses: Float[Array, "q q nb"], sides: tuple[Float[Array, "r q n"], ...]
+    plan: Rounds, masses: Float[Array, "*q nb"], sides: tuple[Float[Array, "r q n"], ...]
 ) -> tuple[Float[Array, "r r n"], Float[Array, "r r e"]]:
     """The blocks of `B K^{-1} B^T` on the diagonal, and those of the edges."""
     dtype = masses.dtype
     D = jnp.asarray(np.moveaxis(plan.padded[:, :, None] * np.eye(plan.R), 0, -1), dtype)
     light = []
     for side, rows in enumerate(sides):
-        light.append(_times(rows, _at(masses, plan.nodes[:, side])))
+        light.append(_flip(_lighten(_at(masses, plan.nodes[:, side]), _flip(rows), True)))
         D = D + _times(light[side], _flip(rows))
-    light = jax.lax.optimization_barrier(light)
+    light = computed_once(light)
     L = jnp.zeros((plan.R, plan.R, len(plan.edges)), dtype)
     for place in range(2):
         body = plan.shared[:, place]

@@ -86,7 +86,8 @@ def _solve(
     def surely(sure, f, g):
         method = solver.solve_blocks_transposed if transposed else solver.solve_blocks
         regular = solver.regular_blocks(pattern, sure)
-        return tuple(jnp.where(regular, x, jnp.nan) for x in method(pattern, sure, f, g))
+        x, lam = method(pattern, sure, f, g)
+        return jnp.where(regular, x, jnp.nan), jnp.where(regular, lam, jnp.nan)
 
     if factors.fast is None:
         return surely(factors.sure, f, g)
@@ -101,4 +102,5 @@ def _solve(
         return jnp.asarray(True), *surely(sure, f, g), jnp.zeros_like(g)
 
     # A loop of at most one trip, which costs nothing where it is not needed.
-    return jax.lax.while_loop(lambda carry: ~carry[0], body, (good, x, lam, g))[1:3]
+    _, x, lam, _ = jax.lax.while_loop(lambda carry: ~carry[0], body, (good, x, lam, g))
+    return x, lam

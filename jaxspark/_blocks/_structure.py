@@ -101,4 +101,4 @@ class BlockValues(eqx.Module):
     def holonomic(self, count: int) -> BlockMatrix:
         """The matrix without all rows but the first `count`."""
         K, B, C = self.matrix.K, self.matrix.B, self.matrix.C
-        return BlockMatrix(K, B[:count], None if C is None else C[:count])
+        return BlockMatrix(K, B[:count], None if C is None else C[:count], self.matrix.diagonal)

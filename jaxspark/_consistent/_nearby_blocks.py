@@ -69,7 +69,7 @@ def _violations(system: FlatSystem, t: FloatScalar, y: Array, z: Array) -> Float
 
 def _residual(x: Float[Array, " m"], operands: Any) -> Float[Array, " m"]:
     """`-[g; gdot; k]`, whose Jacobian is nearly the identity."""
-    return -_violations(*operands[:2], *_moved(x, operands))
+    return -_violations(operands[0], operands[1], *_moved(x, operands))
 
 
 def _iterate(operands: Any) -> tuple[Float[Array, " m"], BoolScalar]:

@@ -23,6 +23,7 @@ from ._check import check_functions, constraint_shapes
 from ._constrained import AbstractConstrainedSystem
 from ._multibody import MultibodySystem
 from ._multibody_blocks import multibody_blocks, multibody_structure
+from ._with_blocks import found_blocks, WithBlocks
 
 
 Vector = Float[Array, " n"]
@@ -33,9 +34,9 @@ class FlatSystem(eqx.Module):
     """A constrained system as functions of flat vectors; `args` are bound.
 
     `v` and `p` are `None` where they are the identity, `g` and `r`, `k` and `reaction` where
-    there is no such constraint. Systems that declare their block structure have it as `structure`,
-    and `blocks(t, y, z)` for its `BlockValues`. Sizes are static. `ideal` systems have no constraint forces but
-    the default ones, which are linear in the multipliers.
+    there is no such constraint. Systems that declare their block structure have it as
+    `structure`, and `blocks(t, y, z)` for its `BlockValues`. Sizes are static. `ideal` systems
+    have no constraint forces but the default ones, which are linear in the multipliers.
     """
 
     v: Function | None
@@ -221,6 +222,9 @@ def flatten(
             return multibody_blocks(system, t, unravel_y(y), unravel_z(z), args)
 
         blocks = close(of_vectors, flat_y, flat_z)
+    elif isinstance(system, WithBlocks):
+        structure, found = found_blocks(system, t, y, z, args)
+        blocks = close(found, flat_y, flat_z)
     flat_system = FlatSystem(
         v=None if system.v is None else close(v, flat_y, flat_z),
         p=p,

@@ -18,8 +18,8 @@ from ._joints import ForceElement, Joint, RollingJoint
 class MultibodySystem(AbstractConstrainedSystem):
     r"""Bodies and joints as arrays of blocks: the functions of one body and of one joint.
 
-        y_i' = v(y_i, z_i),   d/dt (M z_i) = force_i + sum of elements - (sum of g_y v_z)^T lam - ...
-        0 = g(t, y_a, y_b) for every joint,   0 = k(t, y_a, z_a, y_b, z_b) for every rolling joint
+        y_i' = v(y_i, z_i),   d/dt (M z_i) = force_i + elements + constraint forces on body i
+        0 = g(t, y_a, y_b) for every joint,   0 = k(t, y_a, z_a, y_b, z_b) for rolling ones
 
     They are mapped over all bodies and joints. Jacobians are found joint by joint, and linear
     systems solved by elimination along the mechanism: nothing of the size `N^2` ever exists, and

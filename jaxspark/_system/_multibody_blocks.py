@@ -7,7 +7,7 @@ import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 
-from .._blocks import BlockMatrix, BlockValues, Pattern, Structure
+from .._blocks import BlockMatrix, BlockValues, computed_once, Pattern, Structure
 from .._custom_types import Args, State
 from ._multibody import ends, MultibodySystem, own_of
 
@@ -98,67 +98,78 @@ def multibody_blocks(
     systems in mechanics*, equations (2) and (3).
     """
     own = system.own_rows(y, args)
-    K = jax.vmap(lambda y, own: _matrix(system.mass(t, y, own, args)))(y, own)
+    mass = jax.vmap(lambda y, own: system.mass(t, y, own, args))(y, own)
+    diagonal = mass.ndim == 2
+    K = jax.vmap(jnp.diag)(mass) if diagonal else mass
     rows = [_holonomic_rows(system, joint, t, y, z, args) for joint in system.joints]
     rows += [_nonholonomic_rows(system, joint, t, y, z, args) for joint in system.rolling]
     B = jnp.concatenate(rows) if rows else jnp.zeros((0, 2, K.shape[1]), K.dtype)
     v_z = None
     if system.velocity is not None:
         velocity = system.velocity
-        v_z = jax.vmap(lambda y, z, own: _jacobian(lambda z: velocity(t, y, z, own, args), z))(
-            y, z, own
-        )
-    return BlockValues(BlockMatrix(K, B), v_z)
+
+        def kinematics(z):
+            return jax.vmap(lambda y, z, own: velocity(t, y, z, own, args))(y, z, own)
+
+        v_z = _columns(kinematics, z)
+    return BlockValues(BlockMatrix(K, B, diagonal=diagonal), v_z)
 
 
-def _matrix(mass):
-    return jnp.diag(mass) if mass.ndim == 1 else mass
+def _columns(function, *at):
+    """The Jacobians of a function that acts on each entry along the first axis by itself.
 
+    **Returns:** an array `(n, i, j)`, with `i` the values and `j` the unknowns of one entry.
+    """
+    _, pushforward = jax.linearize(function, *at)
+    # What all columns need is computed once, and not for each of them again.
+    pushforward = computed_once(pushforward)
+    leaves, structure = jax.tree.flatten(at)
+    sizes = [leaf[0].size for leaf in leaves]
+    unit = np.eye(sum(sizes))
 
-def _jacobian(function, at):
-    """The Jacobian of a function of PyTrees, as a matrix."""
-    flat, unravel = jax.flatten_util.ravel_pytree(at)
-    return jax.jacfwd(lambda x: jax.flatten_util.ravel_pytree(function(unravel(x)))[0])(flat)
+    def column(direction):
+        parts = jnp.split(direction, np.cumsum(sizes)[:-1])
+        pairs = zip(parts, leaves, strict=True)
+        tangents = [jnp.broadcast_to(x.reshape(leaf.shape[1:]), leaf.shape) for x, leaf in pairs]
+        change = pushforward(*jax.tree.unflatten(structure, tangents))
+        values = [leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(change)]
+        return jnp.concatenate(values, 1)
+
+    return jax.vmap(column, out_axes=2)(jnp.asarray(unit, leaves[0].dtype))
 
 
 def _holonomic_rows(system: MultibodySystem, joint, t, y, z, args):
     """`g_y v_z` of each joint, shape `(count * r, 2, q)`; zero for the ground."""
     y_a, z_a, y_b, z_b = system.ends(joint, t, y, z)
-    sides = (joint.index[:, 0], joint.index[:, 1])
-    own, bodies = own_of(joint, args), system.own_rows(y, args)
-    still = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape[1:], leaf.dtype), bodies)
-    rows = [ends(side, bodies, still) for side in sides]
+    own = own_of(joint, args)
 
-    def of(y_a, z_a, row_a, y_b, z_b, row_b, own):
-        if system.velocity is None:
-            return _jacobian(lambda both: joint.function(t, *both, own, args), (y_a, y_b))
-        velocity = system.velocity
+    def constraint(y_a, y_b):
+        return jax.vmap(lambda a, b, own: joint.function(t, a, b, own, args))(y_a, y_b, own)
 
-        def rate(both):
-            v = tuple(
-                velocity(t, y, z, row, args)
-                for y, z, row in zip((y_a, y_b), both, (row_a, row_b), strict=True)
-            )
-            at = (y_a, y_b)
-            return jax.jvp(lambda *both: joint.function(t, *both, own, args), at, v)[1]
+    if system.velocity is None:
+        return _without_ground(_columns(constraint, y_a, y_b), joint)
+    velocity, bodies = system.velocity, system.own_rows(y, args)
+    first = jax.tree.map(lambda leaf: leaf[0], bodies)
+    rows = [ends(joint.index[:, side], bodies, first) for side in range(2)]
 
-        return _jacobian(rate, (z_a, z_b))
+    def rate(z_a, z_b):
+        each = jax.vmap(lambda y, z, own: velocity(t, y, z, own, args))
+        along = each(y_a, z_a, rows[0]), each(y_b, z_b, rows[1])
+        return jax.jvp(constraint, (y_a, y_b), along)[1]
 
-    B = jax.vmap(of)(y_a, z_a, rows[0], y_b, z_b, rows[1], own)
-    return _without_ground(B, joint)
+    return _without_ground(_columns(rate, z_a, z_b), joint)
 
 
 def _nonholonomic_rows(system: MultibodySystem, joint, t, y, z, args):
     """`k_z` of each rolling joint."""
     y_a, z_a, y_b, z_b = system.ends(joint, t, y, z)
+    own = own_of(joint, args)
 
-    def of(y_a, z_a, y_b, z_b, own):
-        def constraint(both):
-            return joint.function(t, y_a, both[0], y_b, both[1], own, args)
+    def constraint(z_a, z_b):
+        each = jax.vmap(lambda *at: joint.function(t, *at, args))
+        return each(y_a, z_a, y_b, z_b, own)
 
-        return _jacobian(constraint, (z_a, z_b))
-
-    return _without_ground(jax.vmap(of)(y_a, z_a, y_b, z_b, own_of(joint, args)), joint)
+    return _without_ground(_columns(constraint, z_a, z_b), joint)
 
 
 def _without_ground(B, joint):

@@ -1,0 +1,69 @@
+"""A boundary across which a compiler does not move computations."""
+
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+
+T = TypeVar("T")
+
+once_p = Primitive("computed_once")
+once_p.multiple_results = True
+
+
+def computed_once(tree: T) -> T:
+    """The same arrays, computed before anything that uses them.
+
+    XLA on a CPU fuses what makes an array into what uses it, sines and divisions too, and then
+    computes each entry again as often as it is used, six times in the Jacobian of a joint; of
+    `jax.lax.optimization_barrier` there is nothing left by then. A primitive, so that
+    derivatives pass.
+    """
+    leaves, structure = jax.tree.flatten(tree)
+    moving = [i for i, leaf in enumerate(leaves) if _floating(leaf)]
+    if not moving:
+        return tree
+    outputs = once_p.bind(*(leaves[i] for i in moving))
+    for i, output in zip(moving, outputs, strict=True):
+        leaves[i] = output
+    return jax.tree.unflatten(structure, leaves)
+
+
+def _floating(leaf) -> bool:
+    return jnp.issubdtype(jnp.result_type(leaf), jnp.floating) and jnp.size(leaf) > 0
+
+
+def _loop(*operands):
+    """A loop that makes no trip, or one that changes nothing: nobody but us knows that."""
+    start = jnp.isnan(operands[0].ravel()[0])
+
+    def body(carry):
+        again, *values = carry
+        kept = [jnp.where(again, x, jnp.zeros_like(x)) for x in values]
+        return (jnp.zeros_like(again), *kept)
+
+    return list(jax.lax.while_loop(lambda carry: carry[0], body, (start, *operands))[1:])
+
+
+def _barrier(*operands):
+    return list(jax.lax.optimization_barrier(operands))
+
+
+def _jvp(primals, tangents):
+    outputs = once_p.bind(*primals)
+    return outputs, [ad.instantiate_zeros(tangent) for tangent in tangents]
+
+
+def _batch(operands, axes):
+    return once_p.bind(*operands), axes
+
+
+once_p.def_impl(lambda *operands: list(operands))
+once_p.def_abstract_eval(lambda *operands: list(operands))
+mlir.register_lowering(once_p, mlir.lower_fun(_barrier, multiple_results=True))
+mlir.register_lowering(once_p, mlir.lower_fun(_loop, multiple_results=True), platform="cpu")
+ad.primitive_jvps[once_p] = _jvp
+batching.primitive_batchers[once_p] = _batch
