@@ -8,10 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._consistent import (
+    acceleration_terms,
+    block_accelerations,
     constraint_jacobian,
     flat_multipliers,
     mass_matrix,
-    velocity_constraints,
 )
 from .._custom_types import Args, FloatScalar, RealScalarLike
 from .._kkt import BlockLinearSolver, saddle_solve, select_linear_solver
@@ -27,15 +28,11 @@ def flat_underlying(
     """
     if not system.ideal:
         return flat_multipliers(system, t, y, z)[:3]
-    at, along = (t, y, z), (jnp.ones_like(t), system.velocity(t, y, z), jnp.zeros_like(z))
-    rhs = system.f(t, y, z)
-    if system.p is not None:
-        rhs = rhs - jax.jvp(system.momentum, at, along)[1]
-    bias = jax.jvp(lambda t, y, z: velocity_constraints(system, t, y, z), at, along)[1]
     solver = select_linear_solver(system)
     if isinstance(solver, BlockLinearSolver):
-        zdot, multipliers = solver.saddle(system, t, y, z).solve(rhs, -bias)
+        zdot, multipliers = block_accelerations(system, solver, t, y, z)
         return zdot, multipliers[: system.nlam], multipliers[system.nlam :]
+    rhs, bias = acceleration_terms(system, t, y, z)
     M, C = mass_matrix(system, t, y, z), constraint_jacobian(system, t, y, z)
     zdot, multipliers = saddle_solve(M, C, rhs[:, None], -bias[:, None])
     return zdot[:, 0], multipliers[: system.nlam, 0], multipliers[system.nlam :, 0]

@@ -93,10 +93,10 @@ class Plan:
                     continue
                 own = self.of_block[block] == cluster
                 target = self.B_index if own else self.parent_index
-                start, inside = self.offset[block], np.arange(pattern.sizes[block])
+                start, inside = self.offset[block], np.arange(int(pattern.sizes[block]))
                 target[cluster, place % R, start + inside] = (row * 2 + side) * q + inside
         for cluster in range(nc):
-            padded = np.arange(int(self.unknowns[cluster]), Q)
+            padded = np.arange(Q)[self.unknowns[cluster] :]
             self.K_index[cluster, padded, padded] = one
             for i in range(self.rows[cluster], R):
                 held = self.unknowns[cluster] + i - self.rows[cluster]

@@ -1,6 +1,8 @@
 """Consistent values: constraint residuals and rank, projection, multipliers."""
 
 from ._multipliers import (
+    acceleration_terms as acceleration_terms,
+    block_accelerations as block_accelerations,
     flat_multipliers as flat_multipliers,
     Multipliers as Multipliers,
     multipliers as multipliers,

@@ -9,8 +9,9 @@ from jaxtyping import Array, Float
 
 from .._custom_types import Args, FloatScalar, State
 from .._implicit import newton_root
-from .._kkt import inverse
+from .._kkt import BlockLinearSolver, inverse, select_linear_solver
 from .._system import AbstractConstrainedSystem, as_args, FlatSystem, flatten, over_times
+from ._residuals import velocity_constraints
 
 
 class Multipliers(eqx.Module):
@@ -39,6 +40,11 @@ def flat_multipliers(
 ) -> tuple[Float[Array, " nz"], Float[Array, " nlam"], Float[Array, " npsi"], Any]:
     """`(zdot, lam, psi, converged)`; see [`jaxspark.multipliers`][]."""
     nz, nlam, dtype = system.nz, system.nlam, y.dtype
+    solver = select_linear_solver(system)
+    if isinstance(solver, BlockLinearSolver) and system.ideal:
+        zdot, multipliers = block_accelerations(system, solver, t, y, z)
+        converged = jnp.all(jnp.isfinite(zdot)) & jnp.all(jnp.isfinite(multipliers))
+        return zdot, multipliers[:nlam], multipliers[nlam:], converged
 
     def index_one(x, parameters):
         system, t, y, z = parameters
@@ -57,6 +63,32 @@ def flat_multipliers(
     # Where constraints are redundant, only some combinations of them are determined: none.
     x = jnp.where(root.converged, root.value, jnp.nan)
     return x[:nz], x[nz : nz + nlam], x[nz + nlam :], root.converged
+
+
+def block_accelerations(
+    system: FlatSystem,
+    solver: BlockLinearSolver,
+    t: FloatScalar,
+    y: Float[Array, " ny"],
+    z: Float[Array, " nz"],
+) -> tuple[Float[Array, " nz"], Float[Array, " m"]]:
+    """`z'` and all multipliers, of ideal constraints, by one system of blocks."""
+    rhs, bias = acceleration_terms(system, t, y, z)
+    return solver.saddle(system, t, y, z).solve(rhs, -bias)
+
+
+def acceleration_terms(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> tuple[Float[Array, " nz"], Float[Array, " m"]]:
+    """What in `d/dt p - f` and in the derivatives of `[gdot; k]` does not depend on `z'`.
+
+    Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1 (1.46).
+    """
+    at, along = (t, y, z), (jnp.ones_like(t), system.velocity(t, y, z), jnp.zeros_like(z))
+    rhs = system.f(t, y, z)
+    if system.p is not None:
+        rhs = rhs - jax.jvp(system.momentum, at, along)[1]
+    return rhs, jax.jvp(lambda t, y, z: velocity_constraints(system, t, y, z), at, along)[1]
 
 
 def multipliers(

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from .._custom_types import Args, BoolScalar, FloatScalar, RealScalarLike, State
-from .._kkt import inverse
+from .._kkt import BlockLinearSolver, inverse, select_linear_solver
 from .._results import RESULTS
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 from ._nearest import Freedom, marked, nearest, unit_weights
+from ._nearest_blocks import nearest_state_blocks
 from ._residuals import (
     constraint_rank,
     ConstraintRank,
@@ -110,7 +111,11 @@ def _project(
     if metric == "mass" and hold_z is None:
         in_z = Freedom(in_z.directions, _p_z, flat.nz)
 
-    y1, z1, good = _nearest_state(flat, t, y0, z0, in_y, in_z)
+    solver = select_linear_solver(flat)
+    if isinstance(solver, BlockLinearSolver):
+        y1, z1, good = nearest_state_blocks(flat, solver, t, y0, z0, metric, hold_y, hold_z)
+    else:
+        y1, z1, good = _nearest_state(flat, t, y0, z0, in_y, in_z)
     g, gdot, k = flat_residuals(flat, t, y1, z1)
     residuals = ConstraintResiduals(
         flat.unravel_lam(g), flat.unravel_lam(gdot), flat.unravel_psi(k)
@@ -150,6 +155,9 @@ def flat_project(
 
     **Returns:** `y`, `z`, and whether they satisfy the constraints.
     """
+    solver = select_linear_solver(flat)
+    if isinstance(solver, BlockLinearSolver):
+        return nearest_state_blocks(flat, solver, t, y, z, "mass", None, None)
     return _nearest_state(
         flat, t, y, z, Freedom(_v_z, _p_z, flat.nz), mass_metric(flat, y.dtype), inverse
     )

@@ -5,7 +5,7 @@ from ._base import (
     kkt_blocks as kkt_blocks,
     KKTBlocks as KKTBlocks,
 )
-from ._block_solver import BlockLinearSolver as BlockLinearSolver
+from ._block_solver import BlockLinearSolver as BlockLinearSolver, Saddle as Saddle
 from ._dense import (
     DenseLU as DenseLU,
     lu_factors as lu_factors,
@@ -18,7 +18,7 @@ from ._elementwise import (
 )
 from ._explain import explain as explain
 from ._inverse import DenseInverse as DenseInverse
-from ._maps import AbstractMap as AbstractMap
+from ._maps import AbstractMap as AbstractMap, BlockDiagonal as BlockDiagonal
 from ._saddle import saddle_solve as saddle_solve
 from ._select import (
     inverse as inverse,

@@ -11,6 +11,7 @@ from .._blocks import (
     BlockValues,
     factor_saddle,
     inverse,
+    Pattern,
     product,
     SaddleFactors,
     solve_saddle,
@@ -166,11 +167,13 @@ class Saddle(eqx.Module):
     - `solver`: by which.
     - `values`: its blocks, through which derivatives flow.
     - `factors`: through which none do.
+    - `pattern`: of its rows; `None` for all of the system's.
     """
 
     solver: BlockLinearSolver
     values: BlockValues
     factors: SaddleFactors
+    pattern: Pattern | None = eqx.field(static=True, default=None)
 
     def along(self, z: Float[Array, "k nz"]) -> Float[Array, "k ny"]:
         """`v_z` times each row."""
@@ -190,7 +193,7 @@ class Saddle(eqx.Module):
         """The same for several right-hand sides, one in each row."""
         structure = self.solver.structure
         x, lam = solve_saddle(
-            self.solver.solver, structure.pattern, self.values.matrix, self.factors,
+            self.solver.solver, self.pattern or structure.pattern, self.values.matrix, self.factors,
             structure.z.gather(f), g.T,
         )  # fmt: skip
         return structure.z.scatter(x), lam.T

@@ -247,22 +247,17 @@ def _force_pattern(system: AbstractConstrainedSystem, vectors: _Vectors, t: Any)
 def _partition(
     p: Sparsity | None,
     v: Sparsity | None,
-    rows: Sparsity,
+    rows: Any,
     labels: list[str],
     given: tuple[int, ...] | None,
 ) -> Blocks:
     """The blocks that were given, or that were found."""
-    advice = (
-        "Give blocks=, an array with the number of its block for each velocity, or describe the "
-        "bodies and joints by jaxspark.MultibodySystem."
-    )
     if given is not None:
         found, _ = detect_blocks(p, rows, np.asarray(given, int), labels)
         assert found is not None
         return found
-    coupled = p
+    coupled, size = p, rows.shape[1]
     if v is not None:
-        size = np.shape(v)[1]
         # Velocities of one coordinate: the first is coupled with every other.
         lengths = np.diff(v.indptr)
         first = np.repeat(v.indices[v.indptr[:-1][lengths > 0]], lengths[lengths > 0])
@@ -271,10 +266,15 @@ def _partition(
         coupled = links if p is None else p + links
     found, why = detect_blocks(coupled, rows, labels=labels)
     if found is None:
-        raise ValueError(f"The functions of this system show no blocks: {why} {advice}")
+        raise ValueError(
+            f"The functions of this system show no blocks: {why} It is an array with the number "
+            "of its block for each velocity. Or describe bodies and joints by "
+            "jaxspark.MultibodySystem."
+        )
     if found.pattern.num_blocks == 1 and found.pattern.size > LARGEST:
         raise ValueError(
-            f"The functions of this system show no blocks: p_z and v_z couple all "
-            f"{found.pattern.size} velocities. {advice}"
+            f"The functions of this system show no blocks: p_z and v_z couple all {size} "
+            "velocities. Describe bodies and joints by jaxspark.MultibodySystem, or leave "
+            "jaxspark.with_blocks away."
         )
     return found
