@@ -3,6 +3,7 @@
 from ._acyclic import AcyclicNullSpace as AcyclicNullSpace
 from ._automatic import automatic as automatic
 from ._base import AbstractBlockSolver as AbstractBlockSolver
+from ._basis import weakest as weakest
 from ._gather import take as take
 from ._klu import KLU as KLU
 from ._once import computed_once as computed_once

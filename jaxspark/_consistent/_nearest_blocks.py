@@ -63,9 +63,7 @@ def nearest_state_blocks(
         return velocity_constraints(flat, t, y1, z)
 
     at = (flat, t, y1, z0)
-    z1, good_z = _nearest(
-        solver, z_constraints, at, 3, z_matrix, flat.nlam + flat.npsi, hold_z
-    )
+    z1, good_z = _nearest(solver, z_constraints, at, 3, z_matrix, flat.nlam + flat.npsi, hold_z)
     return y1, z1, good_y & good_z
 
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from .._blocks import weakest
 from .._custom_types import Args, FloatScalar, RealScalarLike, State
 from .._system import (
     AbstractConstrainedSystem,
@@ -15,6 +16,11 @@ from .._system import (
     flatten,
     over_times,
 )
+from ._rank_blocks import weakest_combination
+
+
+# Beyond this a dense singular value decomposition takes longer than the simulation.
+LARGEST_DENSE = 256
 
 
 class ConstraintResiduals(eqx.Module):
@@ -37,7 +43,9 @@ class ConstraintRank(eqx.Module):
     - `size`: the number of constraints.
     - `null_direction`: the combination of the constraints, `(lam, psi)` of norm 1, that is
         closest to being redundant; meaningful if `rank < size`.
-    - `singular_values`: of the Jacobian with rows scaled to norm 1, in descending order.
+    - `singular_values`: of the Jacobian with rows scaled to norm 1, in descending order. Of
+        multibody systems with more than 256 constraints only the smallest; `rank` is then
+        `size` or, of whatever deficiency, `size - 1`.
     """
 
     rank: Int[Array, ""]
@@ -119,6 +127,8 @@ def constraint_rank(
     **Returns:** a [`jaxspark.ConstraintRank`][]. No gradient flows through it.
     """
     flat, t, flat_y, flat_z = _prepare(system, t, y, z, args)
+    if flat.structure is not None and flat.nlam + flat.npsi > LARGEST_DENSE:
+        return _rank_of_blocks(flat, t, flat_y, flat_z)
     jacobian = jax.jacfwd(lambda z: velocity_constraints(flat, t, flat_y, z))(flat_z)
     jacobian = jax.lax.stop_gradient(jacobian)
     size = flat.nlam + flat.npsi
@@ -139,3 +149,19 @@ def constraint_rank(
         flat.unravel_psi(direction[flat.nlam :]),
     )
     return ConstraintRank(jnp.sum(values > threshold), size, null, values)
+
+
+def _rank_of_blocks(
+    flat: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> ConstraintRank:
+    assert flat.structure is not None and flat.blocks is not None
+    B = jax.lax.stop_gradient(flat.blocks(t, y, z).matrix.B)
+    size = B.shape[0]
+    norms = jnp.sqrt(jnp.sum(B * B, (1, 2)))
+    norms = jnp.where(norms > 0, norms, 1)
+    value, direction = weakest_combination(flat.structure.pattern, B / norms[:, None, None])
+    direction = direction / norms
+    direction = direction / jnp.linalg.norm(direction)
+    null = flat.unravel_lam(direction[: flat.nlam]), flat.unravel_psi(direction[flat.nlam :])
+    deficient = value <= weakest(value.dtype)
+    return ConstraintRank(size - deficient.astype(jnp.int32), size, null, value[None])
