@@ -2,7 +2,9 @@
 
 import functools
 import importlib.util
+import warnings
 
+import jax
 import numpy as np
 
 from ._acyclic import AcyclicNullSpace, FEW_LOOP_ROWS, MOST_LOOP_ROWS
@@ -19,13 +21,22 @@ LARGEST_DENSE = 2000
 LARGEST_CLUSTER = 16
 
 
-@functools.lru_cache(maxsize=256)
 def automatic(pattern: Pattern) -> tuple[AbstractBlockSolver | None, str]:
     """A solver for a structure, and why it is the one; `None` where it is to be a dense one.
 
     **Raises:** `ValueError` if the mechanism is too large for a dense matrix and its loops are
     too many, too long and too entangled for everything else.
     """
+    double_on_cpu = jax.config.jax_enable_x64 and jax.default_backend() == "cpu"
+    klu = double_on_cpu and importlib.util.find_spec("klujax") is not None
+    solver, why = _automatic(pattern, bool(klu))
+    if solver is None:
+        warnings.warn(f"This mechanism is solved with a dense matrix: {why}.", stacklevel=2)
+    return solver, why
+
+
+@functools.lru_cache(maxsize=256)
+def _automatic(pattern: Pattern, klu: bool) -> tuple[AbstractBlockSolver | None, str]:
     cut = make_plan(pattern, "border", False)
     rows = len(cut.rows_left)
     if rows == 0:
@@ -37,23 +48,19 @@ def automatic(pattern: Pattern) -> tuple[AbstractBlockSolver | None, str]:
     except ValueError:
         largest = pattern.size
     if largest <= LARGEST_CLUSTER:
-        return (
-            AcyclicNullSpace(loops="cluster"),
-            f"loops are short: clusters have at most {largest} unknowns",
-        )
+        short = f"loops are short: clusters have at most {largest} unknowns"
+        return AcyclicNullSpace(loops="cluster"), short
     if rows <= MOST_LOOP_ROWS:
-        return (
-            AcyclicNullSpace(loops="border"),
-            f"loops are long (clusters of {largest} unknowns), but only {rows} rows close them",
-        )
+        few = f"loops are long (clusters of {largest} unknowns), but only {rows} rows close them"
+        return AcyclicNullSpace(loops="border"), few
     why = f"{rows} rows close loops, with clusters of up to {largest} unknowns"
+    if klu:
+        return KLU(), f"{why}; klujax is installed"
     joints = joints_of_blocks(pattern)
     if joints <= MOST_JOINTS:
         return RangeSpace(), f"{why}; no body has more than {joints} joints"
-    if importlib.util.find_spec("klujax") is not None:
-        return KLU(), f"{why}, and a body has {joints} joints; klujax is installed"
     if pattern.size + pattern.num_rows <= LARGEST_DENSE:
-        return None, f"{why}, and a body has {joints} joints: jaxspark[klu] would be faster"
+        return None, f"{why}, and a body has {joints} joints; jaxspark[klu] would be faster"
     raise ValueError(
         f"No solver suits this mechanism: {why}, and a body has {joints} joints. Install "
         "jaxspark[klu], or choose one: linear_solver=jaxspark.DenseLU()."

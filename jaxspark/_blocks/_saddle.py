@@ -7,10 +7,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ._automatic import joints_of_blocks, MOST_JOINTS
+from ._automatic import joints_of_blocks
 from ._base import AbstractBlockSolver
 from ._pattern import BlockMatrix, multiply, Pattern
 from ._range_space import RangeSpace
+
+
+# With more joints on a body rounds are many, and take long to compile.
+FAST_JOINTS = 3
 
 
 class SaddleFactors(eqx.Module):
@@ -27,11 +31,17 @@ class SaddleFactors(eqx.Module):
 
 
 def factor_saddle(
-    solver: AbstractBlockSolver, pattern: Pattern, matrix: BlockMatrix
+    solver: AbstractBlockSolver, pattern: Pattern, matrix: BlockMatrix, fast: bool = True
 ) -> SaddleFactors:
-    """Factorise a matrix; bodies with few joints each, whose forces are ideal, in rounds."""
+    """Factorise a matrix.
+
+    **Arguments:**
+
+    - `fast`: whether to use the range-space method where bodies have few joints each and forces
+        are ideal, with the solver for where that is inaccurate: twice the code to compile.
+    """
     matrix = jax.lax.stop_gradient(matrix)
-    if matrix.C is None and joints_of_blocks(pattern) <= MOST_JOINTS:
+    if fast and matrix.C is None and joints_of_blocks(pattern) <= FAST_JOINTS:
         return SaddleFactors(RangeSpace().factor_blocks(pattern, matrix), None, matrix)
     return SaddleFactors(None, solver.factor_blocks(pattern, matrix), matrix)
 

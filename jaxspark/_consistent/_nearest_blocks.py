@@ -131,7 +131,7 @@ def _nearest(
 
     def inverse(u, parameters):
         values = matrix_at(moved(u, parameters), parameters)
-        factors = factor_saddle(solver.solver, pattern, values.matrix)
+        factors = factor_saddle(solver.solver, pattern, values.matrix, fast=False)
         saddle = Saddle(solver, values, factors, pattern)
         return lambda r: jnp.concatenate(saddle.solve(r[:nz], r[nz:]))
 

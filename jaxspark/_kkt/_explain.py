@@ -29,8 +29,9 @@ def explain(
         that declare no blocks;
     2. [`jaxspark.AcyclicNullSpace`][] for trees; with a border for up to 8 rows that close loops;
         with clusters of up to 16 unknowns; with a border for up to 32 rows;
-    3. else [`jaxspark.RangeSpace`][] if no body has more than 8 joints, [`jaxspark.KLU`][] where it
-        is installed, and a dense matrix up to 2000 unknowns and multipliers; else it refuses.
+    3. else [`jaxspark.KLU`][] where it is installed (on a CPU, in double precision),
+        [`jaxspark.RangeSpace`][] if no body has more than 8 joints, and a dense matrix, with a
+        warning, up to 2000 unknowns and multipliers; else it refuses.
 
     **Arguments:**
 
