@@ -27,7 +27,7 @@ def automatic(pattern: Pattern) -> tuple[AbstractBlockSolver | None, str]:
     **Raises:** `ValueError` if the mechanism is too large for a dense matrix and its loops are
     too many, too long and too entangled for everything else.
     """
-    double_on_cpu = jax.config.jax_enable_x64 and jax.default_backend() == "cpu"
+    double_on_cpu = jax.config.read("jax_enable_x64") and jax.default_backend() == "cpu"
     klu = double_on_cpu and importlib.util.find_spec("klujax") is not None
     solver, why = _automatic(pattern, bool(klu))
     if solver is None:
