@@ -4,11 +4,19 @@ import pathlib
 from collections.abc import Callable, Iterator
 
 from .._figures import chosen, Figure
+from ._batch import batch
+from ._gradient import gradient
 from ._linear import linear
+from ._references import references
+from ._simulation import simulation
 
 
 PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "linear": linear,
+    "simulation": simulation,
+    "gradient": gradient,
+    "references": references,
+    "batch": batch,
 }
 
 

@@ -64,11 +64,11 @@ def _householder(
     reflections = []
     for j in range(min(q, r)):
         below = jnp.asarray(np.arange(q) >= j, A.dtype)
-        x = A[:, :, j] * below
+        x = A[:, :, j] * below[None, :]
         size = jnp.sqrt(jnp.sum(x * x, 1))
         head = x[:, j]
         pivot = jnp.where(head >= 0, -size, size)
-        v = x - pivot[:, None] * jnp.asarray(np.arange(q) == j, A.dtype)
+        v = x - pivot[:, None] * jnp.asarray(np.arange(q) == j, A.dtype)[None, :]
         square = jnp.sum(v * v, 1)
         scaled = v * (2 / jnp.where(square > 0, square, 1))[:, None]
         A = A - scaled[:, :, None] * jnp.sum(v[:, :, None] * A, 1)[:, None, :]

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from .._blocks import computed_once
 from .._custom_types import Args, FloatScalar, State
 from .._implicit import newton_root
 from .._kkt import BlockLinearSolver, inverse, select_linear_solver
@@ -73,7 +74,13 @@ def block_accelerations(
     z: Float[Array, " nz"],
 ) -> tuple[Float[Array, " nz"], Float[Array, " m"]]:
     """`z'` and all multipliers, of ideal constraints, by one system of blocks."""
-    rhs, bias = acceleration_terms(system, t, y, z)
+    at, along = (t, y, z), (jnp.ones_like(t), system.velocity(t, y, z), jnp.zeros_like(z))
+    rhs = system.f(t, y, z)
+    if system.p is not None:
+        rhs = rhs - jax.jvp(system.momentum, at, along)[1]
+    _, change = jax.linearize(lambda t, y, z: velocity_constraints(system, t, y, z), *at)
+    # The sines and cosines in it are those of the blocks: computed once for both.
+    bias = computed_once(change)(*along)
     return solver.saddle(system, t, y, z).solve(rhs, -bias)
 
 

@@ -1,0 +1,83 @@
+"""Reference values of chains, and linkages next to their one degree of freedom."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import jaxspark
+
+from .._figures import at_least, at_most, Figure, note
+from ..problems import chain_rods, digits
+from ._chains import horizontal_chain
+from ._integrate import greatest
+from ._linkages import four_bars, Linkage, potential, three_cranks
+
+
+# Five stages, and so many steps that rounding is left; the digits that are agreed between two
+# other codes, or that rounding in double precision leaves.
+STEPS = {4: 1000, 10: 1000, 20: 2000, 40: 4000}
+DIGITS = {4: 10.0, 10: 9.0, 20: 9.0, 40: 8.0}
+LINKAGES = (2, 5, 10, 20, 40)
+MOTION, KEPT = 1e-8, 1e-11
+
+
+def references(tiny: bool) -> Iterator[Figure]:
+    """Chains from the horizontal, and linkages with loops."""
+    for n in (4,) if tiny else STEPS:
+        yield from _chain(n, 20 if tiny else STEPS[n], 0.0 if tiny else DIGITS[n])
+    solver = jaxspark.AcyclicNullSpace(redundant=True)
+    yield from _linkage(three_cranks(), 4 if tiny else 200, 0.02 if tiny else 1.0, solver)
+    for n in (2,) if tiny else LINKAGES:
+        yield from _linkage(four_bars(n), 4 if tiny else 200, 0.02 if tiny else 1.0)
+
+
+def _chain(n: int, steps: int, target: float) -> Iterator[Figure]:
+    """Digits of coordinates and velocities at the end."""
+    model, problem = horizontal_chain(n), chain_rods(n)
+    assert problem.reference is not None
+    exact = problem.reference()
+    solution = jaxspark.rollout(
+        model.system, jaxspark.Gauss(5), model.y0, model.z0, model.args, t1=problem.t_end,
+        num_steps=steps, save_every=None, throw=False,
+    )  # fmt: skip
+    good = bool(solution.result == jaxspark.RESULTS.successful)
+    yield Figure(f"{problem.name}, {steps} steps of Gauss(5): succeed", "True", str(good), good)
+    for key, value in (("y", solution.y1), ("z", solution.z1)):
+        agreed = exact["agreed_digits"][key]
+        what = f"{problem.name} as bodies and joints, Gauss(5), {steps} steps: digits of {key}"
+        reached = digits(value, exact[f"{key}_end"])
+        yield at_least(f"{what}, of {agreed} agreed", reached, target, ".1f")
+
+
+def _linkage(linkage: Linkage, steps: int, t_end: float, solver: Any = None) -> Iterator[Figure]:
+    """Motion, constraints and energy by three stages."""
+    model = linkage.model
+    words = jaxspark.explain(
+        model.system, model.y0, model.z0, model.args, linear_solver=solver
+    )  # fmt: skip
+    yield note(f"{model.name}: what is done", " ".join(words.split()).replace("|", "/"))
+    solution = jaxspark.rollout(
+        model.system, jaxspark.Gauss(3), model.y0, model.z0, model.args, t1=t_end,
+        num_steps=steps, linear_solver=solver, throw=False,
+    )  # fmt: skip
+    what = f"{model.name}, {steps} steps of Gauss(3) in {t_end:g} s"
+    good = bool(solution.result == jaxspark.RESULTS.successful)
+    yield Figure(f"{what}: succeed", "True", str(good), good)
+    y, z = linkage.motion(t_end)
+    apart = max(_apart(solution.y1, y), _apart(solution.z1, z))
+    yield at_most(f"{what}: from the motion of its one angle", apart, MOTION)
+    at = solution.ts, solution.ys, solution.zs
+    found = jaxspark.constraint_residuals(model.system, *at, model.args)
+    yield at_most(f"{what}: greatest residual of g", greatest(found.g), 1e-12)
+    yield at_most(f"{what}: greatest residual of g'", greatest(found.gdot), 1e-12)
+    energy = np.asarray(jaxspark.energy(model.system, *at, model.args, potential=potential))
+    scale = np.max(np.abs(energy))
+    drift = float(np.max(np.abs(energy - energy[0])) / scale)
+    yield at_most(f"{what}: change of the energy, relative", drift, KEPT)
+
+
+def _apart(a: Any, b: np.ndarray) -> float:
+    apart = float(np.max(np.abs(np.asarray(a) - b)))
+    return apart if np.isfinite(apart) else math.inf
