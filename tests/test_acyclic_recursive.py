@@ -11,8 +11,16 @@ import scipy.sparse.linalg
 from benchmarks.large import _topologies as topologies
 from jaxspark import AcyclicNullSpace, BlockMatrix, Pattern
 from jaxspark._blocks import dense, factor_saddle, solve_saddle
-from rods import flat, ragged, random_tree, relative, right_hand_sides, solve, solve_both
-from rods import with_values
+from rods import (
+    flat,
+    ragged,
+    random_tree,
+    relative,
+    right_hand_sides,
+    solve,
+    solve_both,
+    with_values,
+)
 
 
 def spatial(count, seed=0, floating=False):

@@ -197,22 +197,14 @@ def spatial():
 
 
 def spatial_plain():
-    system = spatial()
+    system, arm = spatial(), jnp.asarray(ARM)
 
-    def f(t, y, z, args):
-        return system.f(t, y, z, args)
+    def g(t, y, args):
+        del t, args
+        first, second = (turned(y["e"][i], arm) for i in range(2))
+        return jnp.concatenate([y["r"][0] - first, y["r"][1] - second - y["r"][0] - first])
 
-    return jaxspark.ConstrainedSystem(
-        f, v=lambda t, y, z, args: system.v(t, y, z, args),
-        p=lambda t, y, z, args: system.p(t, y, z, args),
-        g=lambda t, y, args: jnp.concatenate(
-            [
-                y["r"][0] - turned(y["e"][0], jnp.asarray(ARM)),
-                y["r"][1] - turned(y["e"][1], jnp.asarray(ARM))
-                - y["r"][0] - turned(y["e"][0], jnp.asarray(ARM)),
-            ]
-        ),
-    )  # fmt: skip
+    return jaxspark.ConstrainedSystem(system.f, v=system.v, p=system.p, g=g)
 
 
 def test_quaternions_in_dictionaries():
@@ -259,15 +251,12 @@ def end_of(structured, masses, gravity, steps=5):
 def test_derivatives_with_respect_to_all_masses():
     masses = jnp.linspace(0.5, 1.5, 12) / 12
     direction = jnp.cos(jnp.arange(12.0))
-    found, expected = (
-        eqx.filter_jit(
-            lambda m, structured=structured: (
-                jax.value_and_grad(lambda m: end_of(structured, m, 9.81))(m),
-                jax.jvp(lambda m: end_of(structured, m, 9.81), (m,), (direction,))[1],
-            )
-        )(masses)
-        for structured in (True, False)
-    )
+
+    def both(structured, masses):
+        of = lambda masses: end_of(structured, masses, 9.81)
+        return jax.value_and_grad(of)(masses), jax.jvp(of, (masses,), (direction,))[1]
+
+    found, expected = (eqx.filter_jit(functools.partial(both, x))(masses) for x in (True, False))
     for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         assert relative(np.asarray(x), np.asarray(y)) <= 1e-10
     assert np.abs(found[0][1] @ direction - found[1]) <= 1e-10 * np.abs(found[1])

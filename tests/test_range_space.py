@@ -193,10 +193,11 @@ def test_derivatives_where_the_sure_solver_takes_over():
     assert float(eqx.filter_jit(RangeSpace().factor_blocks)(case.pattern, case.matrix).smallest) < (
         np.finfo(float).eps ** 0.25
     )
-    check_derivatives(case.pattern, case.matrix)
+    # The dense solution has no more digits either: its multipliers are as large as 1e10.
+    check_derivatives(case.pattern, case.matrix, 1e-8)
 
 
-def check_derivatives(pattern, matrix):
+def check_derivatives(pattern, matrix, tolerance=1e-10):
     point = matrix, *right_hand_sides(pattern, 1)
     inside = np.arange(pattern.width) < pattern.sizes[:, None]
     where = [inside[:, :, None] & inside[:, None, :], pattern.entries, inside[..., None], True]
@@ -224,10 +225,10 @@ def check_derivatives(pattern, matrix):
 
     found, expected = (derivatives(x, point, along) for x in (structured, densely))
     for one, other in zip(found[:2], expected[:2], strict=True):
-        assert np.abs(one - other) <= 1e-10 * np.abs(other)
+        assert np.abs(one - other) <= tolerance * np.abs(other)
     for one, other in zip(found[2:], expected[2:], strict=True):
         for x, y, mask in zip(*map(jax.tree.leaves, (one, other)), where, strict=True):
-            assert relative(np.asarray(x) * mask, np.asarray(y) * mask) <= 1e-10
+            assert relative(np.asarray(x) * mask, np.asarray(y) * mask) <= tolerance
 
 
 def test_singular_matrices_are_reported():
@@ -237,6 +238,7 @@ def test_singular_matrices_are_reported():
     doubled = Pattern(pattern.sizes, np.concatenate([pattern.rows, pattern.rows[4:5]]))
     twice = BlockMatrix(matrix.K, jnp.concatenate([matrix.B, matrix.B[4:5]]))
     for order in ("rounds", "sweep"):
+        assert solve(RangeSpace(order), pattern, matrix, f, g)[1]
         assert not solve(RangeSpace(order), doubled, twice, f, jnp.concatenate([g, g[:1]]))[1]
         massless = eqx.tree_at(lambda m: m.K, matrix, matrix.K.at[2].set(0))
         assert not solve(RangeSpace(order), pattern, massless, f, g)[1]

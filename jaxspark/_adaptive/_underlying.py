@@ -8,10 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._consistent import (
-    acceleration_terms,
+    bias_terms,
     block_accelerations,
     constraint_jacobian,
     flat_multipliers,
+    force_terms,
     mass_matrix,
 )
 from .._custom_types import Args, FloatScalar, RealScalarLike
@@ -32,7 +33,7 @@ def flat_underlying(
     if isinstance(solver, BlockLinearSolver):
         zdot, multipliers = block_accelerations(system, solver, t, y, z)
         return zdot, multipliers[: system.nlam], multipliers[system.nlam :]
-    rhs, bias = acceleration_terms(system, t, y, z)
+    rhs, bias = force_terms(system, t, y, z), bias_terms(system, t, y, z)
     M, C = mass_matrix(system, t, y, z), constraint_jacobian(system, t, y, z)
     zdot, multipliers = saddle_solve(M, C, rhs[:, None], -bias[:, None])
     return zdot[:, 0], multipliers[: system.nlam, 0], multipliers[system.nlam :, 0]

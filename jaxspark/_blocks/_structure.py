@@ -93,10 +93,13 @@ class BlockValues(eqx.Module):
 
     - `matrix`: `K = p_z`, `B = [g_y v_z; k_z]` and `C = -[r_lam, f_psi]^T`, of K2.
     - `v_z`: how the coordinates of each block follow from its velocities; `None` where `v = z`.
+    - `bias`: what the time derivatives of `[gdot; k]` have besides `B z'`; `None` if it is not
+        known.
     """
 
     matrix: BlockMatrix
     v_z: Float[Array, "nb qy q"] | None
+    bias: Float[Array, " m"] | None = None
 
     def holonomic(self, count: int) -> BlockMatrix:
         """The matrix without all rows but the first `count`."""

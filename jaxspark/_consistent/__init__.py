@@ -1,9 +1,10 @@
 """Consistent values: constraint residuals and rank, projection, multipliers."""
 
 from ._multipliers import (
-    acceleration_terms as acceleration_terms,
+    bias_terms as bias_terms,
     block_accelerations as block_accelerations,
     flat_multipliers as flat_multipliers,
+    force_terms as force_terms,
     Multipliers as Multipliers,
     multipliers as multipliers,
 )

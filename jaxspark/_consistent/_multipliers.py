@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._blocks import computed_once
 from .._custom_types import Args, FloatScalar, State
 from .._implicit import newton_root
 from .._kkt import BlockLinearSolver, inverse, select_linear_solver
@@ -74,28 +73,34 @@ def block_accelerations(
     z: Float[Array, " nz"],
 ) -> tuple[Float[Array, " nz"], Float[Array, " m"]]:
     """`z'` and all multipliers, of ideal constraints, by one system of blocks."""
-    at, along = (t, y, z), (jnp.ones_like(t), system.velocity(t, y, z), jnp.zeros_like(z))
-    rhs = system.f(t, y, z)
-    if system.p is not None:
-        rhs = rhs - jax.jvp(system.momentum, at, along)[1]
-    _, change = jax.linearize(lambda t, y, z: velocity_constraints(system, t, y, z), *at)
-    # The sines and cosines in it are those of the blocks: computed once for both.
-    bias = computed_once(change)(*along)
-    return solver.saddle(system, t, y, z).solve(rhs, -bias)
+    saddle = solver.saddle(system, t, y, z)
+    rhs = force_terms(system, t, y, z)
+    bias = saddle.values.bias
+    if bias is None:
+        bias = bias_terms(system, t, y, z)
+    return saddle.solve(rhs, -bias)
 
 
-def acceleration_terms(
+def force_terms(
     system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
-) -> tuple[Float[Array, " nz"], Float[Array, " m"]]:
-    """What in `d/dt p - f` and in the derivatives of `[gdot; k]` does not depend on `z'`.
+) -> Float[Array, " nz"]:
+    """`f` less what in `d/dt p` does not depend on `z'`.
 
     Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1 (1.46).
     """
-    at, along = (t, y, z), (jnp.ones_like(t), system.velocity(t, y, z), jnp.zeros_like(z))
     rhs = system.f(t, y, z)
-    if system.p is not None:
-        rhs = rhs - jax.jvp(system.momentum, at, along)[1]
-    return rhs, jax.jvp(lambda t, y, z: velocity_constraints(system, t, y, z), at, along)[1]
+    if system.p is None:
+        return rhs
+    at, along = (t, y, z), (jnp.ones_like(t), system.velocity(t, y, z), jnp.zeros_like(z))
+    return rhs - jax.jvp(system.momentum, at, along)[1]
+
+
+def bias_terms(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> Float[Array, " m"]:
+    """What in the time derivatives of `[gdot; k]` does not depend on `z'`."""
+    at, along = (t, y, z), (jnp.ones_like(t), system.velocity(t, y, z), jnp.zeros_like(z))
+    return jax.jvp(lambda t, y, z: velocity_constraints(system, t, y, z), at, along)[1]
 
 
 def multipliers(

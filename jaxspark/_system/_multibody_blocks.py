@@ -101,31 +101,104 @@ def multibody_blocks(
     mass = jax.vmap(lambda y, own: system.mass(t, y, own, args))(y, own)
     diagonal = mass.ndim == 2
     K = jax.vmap(jnp.diag)(mass) if diagonal else mass
-    rows = [_holonomic_rows(system, joint, t, y, z, args) for joint in system.joints]
-    rows += [_nonholonomic_rows(system, joint, t, y, z, args) for joint in system.rolling]
-    B = jnp.concatenate(rows) if rows else jnp.zeros((0, 2, K.shape[1]), K.dtype)
-    v_z = None
-    if system.velocity is not None:
-        velocity = system.velocity
+    velocity, v_z, ydot = system.velocity, None, z
+    if velocity is not None:
 
         def kinematics(z):
             return jax.vmap(lambda y, z, own: velocity(t, y, z, own, args))(y, z, own)
 
-        v_z = _columns(kinematics, z)
-    return BlockValues(BlockMatrix(K, B, diagonal=diagonal), v_z)
+        ydot, along = jax.linearize(kinematics, z)
+        v_z = _columns(along, (z,))
+    parts = [_rows(system, joint, _rate(system, joint, y, args), t, y, z, ydot)
+             for joint in system.joints]  # fmt: skip
+    parts += [_rows(system, joint, _speed(joint, args), t, y, z, ydot) for joint in system.rolling]
+    if parts:
+        B, bias = (jnp.concatenate(x) for x in zip(*parts, strict=True))
+    else:
+        B, bias = jnp.zeros((0, 2, K.shape[1]), K.dtype), jnp.zeros(0, K.dtype)
+    return BlockValues(BlockMatrix(K, B, diagonal=diagonal), v_z, bias)
 
 
-def _columns(function, *at):
-    """The Jacobians of a function that acts on each entry along the first axis by itself.
+def _rate(system: MultibodySystem, joint, y, args):
+    """`g_t + g_y v` of all joints of a kind."""
+    own, velocity = own_of(joint, args), system.velocity
+
+    def constraint(t, y_a, y_b):
+        return jax.vmap(lambda a, b, own: joint.function(t, a, b, own, args))(y_a, y_b, own)
+
+    def rate(t, y_a, z_a, y_b, z_b):
+        v_a, v_b = z_a, z_b
+        if velocity is not None:
+            bodies = system.own_rows(y, args)
+            first = jax.tree.map(lambda leaf: leaf[0], bodies)
+            row_a, row_b = (ends(joint.index[:, side], bodies, first) for side in range(2))
+            each = jax.vmap(lambda y, z, own: velocity(t, y, z, own, args))
+            v_a, v_b = each(y_a, z_a, row_a), each(y_b, z_b, row_b)
+            v_a, v_b = _still(joint, 0, v_a), _still(joint, 1, v_b)
+        return jax.jvp(constraint, (t, y_a, y_b), (jnp.ones_like(t), v_a, v_b))[1]
+
+    return rate
+
+
+def _still(joint, side: int, v):
+    """The ground stays where it is, whatever its velocity would make of its coordinates."""
+    on_ground = joint.index[:, side] < 0
+    if not on_ground.any():
+        return v
+
+    def of(leaf):
+        mask = on_ground.reshape(-1, *[1] * (leaf.ndim - 1))
+        return jnp.where(mask, jnp.zeros((), leaf.dtype), leaf)
+
+    return jax.tree.map(of, v)
+
+
+def _speed(joint, args):
+    """`k` of all rolling joints of a kind."""
+    own = own_of(joint, args)
+
+    def speed(t, y_a, z_a, y_b, z_b):
+        each = jax.vmap(lambda *at: joint.function(t, *at, args))
+        return each(y_a, z_a, y_b, z_b, own)
+
+    return speed
+
+
+def _rows(system: MultibodySystem, joint, function, t, y, z, ydot):
+    """The derivative by the velocities of each joint's two bodies, and along the motion.
+
+    **Returns:** the rows, shape `(count * r, 2, q)`, zero for the ground; and what the second
+    derivative has besides them and the accelerations, shape `(count * r,)`.
+    """
+    y_a, z_a, y_b, z_b = system.ends(joint, t, y, z)
+    still = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape[1:], leaf.dtype), ydot)
+    v_a, v_b = (ends(joint.index[:, side], ydot, still) for side in range(2))
+    _, pushforward = jax.linearize(function, t, y_a, z_a, y_b, z_b)
+    # What all columns need is computed once, and not for each of them again.
+    pushforward = computed_once(pushforward)
+    nothing = jax.tree.map(jnp.zeros_like, (t, y_a, z_a, y_b, z_b))
+
+    def by_velocities(z_a, z_b):
+        # A derivative of what is linear: parts whose factors are zero are never computed.
+        return jax.jvp(
+            lambda z_a, z_b: pushforward(nothing[0], nothing[1], z_a, nothing[3], z_b),
+            (nothing[2], nothing[4]), (z_a, z_b),
+        )[1]  # fmt: skip
+
+    bias = jax.jvp(
+        lambda t, y_a, y_b: pushforward(t, y_a, nothing[2], y_b, nothing[4]),
+        (nothing[0], nothing[1], nothing[3]), (jnp.ones_like(t), v_a, v_b),
+    )[1]  # fmt: skip
+    return _without_ground(_columns(by_velocities, (z_a, z_b)), joint), bias.reshape(-1)
+
+
+def _columns(pushforward, like):
+    """The matrices of a linear function that acts on each entry of the first axis by itself.
 
     **Returns:** an array `(n, i, j)`, with `i` the values and `j` the unknowns of one entry.
     """
-    _, pushforward = jax.linearize(function, *at)
-    # What all columns need is computed once, and not for each of them again.
-    pushforward = computed_once(pushforward)
-    leaves, structure = jax.tree.flatten(at)
+    leaves, structure = jax.tree.flatten(like)
     sizes = [leaf[0].size for leaf in leaves]
-    unit = np.eye(sum(sizes))
 
     def column(direction):
         parts = jnp.split(direction, np.cumsum(sizes)[:-1])
@@ -135,41 +208,7 @@ def _columns(function, *at):
         values = [leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(change)]
         return jnp.concatenate(values, 1)
 
-    return jax.vmap(column, out_axes=2)(jnp.asarray(unit, leaves[0].dtype))
-
-
-def _holonomic_rows(system: MultibodySystem, joint, t, y, z, args):
-    """`g_y v_z` of each joint, shape `(count * r, 2, q)`; zero for the ground."""
-    y_a, z_a, y_b, z_b = system.ends(joint, t, y, z)
-    own = own_of(joint, args)
-
-    def constraint(y_a, y_b):
-        return jax.vmap(lambda a, b, own: joint.function(t, a, b, own, args))(y_a, y_b, own)
-
-    if system.velocity is None:
-        return _without_ground(_columns(constraint, y_a, y_b), joint)
-    velocity, bodies = system.velocity, system.own_rows(y, args)
-    first = jax.tree.map(lambda leaf: leaf[0], bodies)
-    rows = [ends(joint.index[:, side], bodies, first) for side in range(2)]
-
-    def rate(z_a, z_b):
-        each = jax.vmap(lambda y, z, own: velocity(t, y, z, own, args))
-        along = each(y_a, z_a, rows[0]), each(y_b, z_b, rows[1])
-        return jax.jvp(constraint, (y_a, y_b), along)[1]
-
-    return _without_ground(_columns(rate, z_a, z_b), joint)
-
-
-def _nonholonomic_rows(system: MultibodySystem, joint, t, y, z, args):
-    """`k_z` of each rolling joint."""
-    y_a, z_a, y_b, z_b = system.ends(joint, t, y, z)
-    own = own_of(joint, args)
-
-    def constraint(z_a, z_b):
-        each = jax.vmap(lambda *at: joint.function(t, *at, args))
-        return each(y_a, z_a, y_b, z_b, own)
-
-    return _without_ground(_columns(constraint, z_a, z_b), joint)
+    return jax.vmap(column, out_axes=2)(jnp.asarray(np.eye(sum(sizes)), leaves[0].dtype))
 
 
 def _without_ground(B, joint):
