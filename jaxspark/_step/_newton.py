@@ -64,8 +64,12 @@ class _Scales(eqx.Module):
     z_end: FloatScalar
     impulse: FloatScalar
 
-    def norm(self, update: Stages) -> FloatScalar:
-        """The update in units of the tolerance; multipliers count by their impulses."""
+    def norms(self, update: Stages) -> tuple[FloatScalar, FloatScalar]:
+        """The update in units of the tolerance, and of rounding errors of the stages.
+
+        Multipliers count by their impulses. The last velocity may be as inaccurate as those of
+        the stages, where levers are short: this, no iteration can improve.
+        """
 
         def largest(x, scale):
             return jnp.max(jnp.abs(x), initial=0) / scale
@@ -73,11 +77,11 @@ class _Scales(eqx.Module):
         parts = [
             largest(update.y, self.y),
             largest(update.z[:-1], self.z_stages),
-            largest(update.z[-1], self.z_end),
             largest(update.lam, self.impulse),
             largest(update.psi, self.impulse),
         ]
-        return jnp.max(jnp.stack(parts))
+        both, last = jnp.max(jnp.stack(parts)), jnp.max(jnp.abs(update.z[-1]), initial=0)
+        return jnp.maximum(both, last / self.z_end), jnp.maximum(both, last / self.z_stages)
 
 
 def _scales(
@@ -137,7 +141,7 @@ def modified_newton(
         x, count, previous, before, last_rate, _, _ = carry
         update = jacobian.solve(residual(x))
         x = jax.tree.map(jnp.subtract, x, update)
-        size = scales.norm(update)
+        size, rough = scales.norms(update)
         rate = size / previous
         # Ratios alternate where the Jacobian turns, and the first one flatters: it also
         # measures how far off the guess was.
@@ -147,8 +151,10 @@ def modified_newton(
         # No progress in two iterations, close to rounding error: as good as it gets.
         stalled = (rate >= 0.9) & (size >= 0.8 * before) & (count > 1)
         converged = converged | (stalled & (size <= floor)) | (size <= 0.01)
+        noise = (rate >= 1) & (size >= before) & (count > 1) & (rough <= floor)
+        converged = converged | noise
         # The second update may exceed the first, where only multipliers were guessed badly.
-        diverged = ~jnp.isfinite(size) | ((count > 1) & (rate >= 2) & (size > floor))
+        diverged = ~jnp.isfinite(size) | ((count > 1) & (rate >= 2) & (rough > floor))
         return x, count + 1, size, previous, rate, converged, diverged
 
     def unfinished(carry):
