@@ -122,14 +122,13 @@ def test_same_motion_as_written_out(method):
         plain(), METHODS[method], y0, z0, args, linear_solver=jaxspark.DenseLU(), **options
     )
     start = y0.reshape(5, 3), z0.reshape(5, 3)
-    # "auto" is AcyclicNullSpace() here: see below.
-    solvers = ["auto", jaxspark.DenseLU()]
-    for solver in solvers if method == "Gauss" else solvers[:1]:
+    # "auto" is AcyclicNullSpace() here.
+    for solver in ("auto", jaxspark.DenseLU())[: 2 if method == "Gauss" else 1]:
         solution = jaxspark.rollout(
             full(), METHODS[method], *start, args, linear_solver=solver, **options
         )
-        for x, y in ((solution.ys, expected.ys), (solution.zs, expected.zs)):
-            assert relative(np.reshape(x, np.shape(y)), np.asarray(y)) <= 1e-12
+        assert relative(np.reshape(solution.ys, (3, 15)), np.asarray(expected.ys)) <= 1e-12
+        assert relative(np.reshape(solution.zs, (3, 15)), np.asarray(expected.zs)) <= 1e-12
         found, known = solution.multipliers, expected.multipliers
         assert found.lam[0].shape == (3, 5, 2) and found.psi[0].shape == (3, 1, 1)
         assert relative(np.reshape(found.lam[0], (3, 10)), np.asarray(known.lam)) <= 1e-9
@@ -207,8 +206,7 @@ def test_quaternions_in_dictionaries():
     e = e / np.linalg.norm(e, axis=1, keepdims=True)
     arms = np.array([turned(jnp.asarray(x), jnp.asarray(ARM)) for x in e])
     y0 = {"r": np.stack([arms[0], 2 * arms[0] + arms[1]]), "e": e}
-    still = {"u": np.zeros((2, 3)), "w": np.zeros((2, 3))}
-    moving = {"u": still["u"], "w": np.array([[1.0, -2.0, 3.0], [0.5, 1.0, -1.0]])}
+    moving = {"u": np.zeros((2, 3)), "w": np.array([[1.0, -2.0, 3.0], [0.5, 1.0, -1.0]])}
     z0 = jaxspark.project(spatial_plain(), 0.0, y0, moving, SPHERICAL).z
     options = {"h": 0.01, "num_steps": 20, "save_every": None, "multipliers": True}
     expected = jaxspark.rollout(
@@ -250,7 +248,7 @@ def test_derivatives_with_respect_to_all_masses():
         of = lambda masses: end_of(structured, masses, 9.81)
         return jax.value_and_grad(of)(masses), jax.jvp(of, (masses,), (direction,))[1]
 
-    found, expected = (eqx.filter_jit(functools.partial(both, x))(masses) for x in (True, False))
+    found, expected = (eqx.filter_jit(both)(x, masses) for x in (True, False))
     for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         assert relative(np.asarray(x), np.asarray(y)) <= 1e-10
     assert np.abs(found[0][1] @ direction - found[1]) <= 1e-10 * np.abs(found[1])
@@ -281,7 +279,7 @@ def test_energy_is_kept():
         chain(3), jaxspark.Gauss(2), *bodies(problem), problem.args, h=0.002, num_steps=2000,
         save_every=20,
     )  # fmt: skip
-    m, J, g = problem.args["masses"], problem.args["inertias"], problem.args["gravity"]
+    m, J, g = (problem.args[key] for key in ("masses", "inertias", "gravity"))
     speeds = np.asarray(solution.zs) ** 2
     kinetic = 0.5 * (m * (speeds[..., 0] + speeds[..., 1]) + J * speeds[..., 2]).sum(1)
     energy = kinetic + g * (m * np.asarray(solution.ys)[..., 1]).sum(1)

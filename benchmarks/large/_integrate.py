@@ -29,12 +29,16 @@ class End(NamedTuple):
 @functools.lru_cache(maxsize=2)
 def explicit_run(model: Model, t_end: float) -> Callable[[float], End]:
     """A compiled function of the tolerance, absolute and relative."""
-    term, solver = jaxspark.UnderlyingTerm(model.system), jaxspark.Projected(diffrax.Dopri8())
+    term, solver = jaxspark.UnderlyingTerm(model.system), jaxspark.Projected(jaxspark.DOP853())
 
     def function(start, args, tolerance):
+        # Steps at the bound of stability: without a proportional part they alternate.
+        controller = diffrax.PIDController(
+            rtol=tolerance, atol=tolerance, pcoeff=0.2, icoeff=0.4
+        )
         solution = diffrax.diffeqsolve(
             term, solver, 0.0, t_end, None, start, args,
-            stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
+            stepsize_controller=controller,
             max_steps=MAX_STEPS, adjoint=diffrax.ForwardMode(), throw=False,
         )  # fmt: skip
         assert solution.ys is not None
