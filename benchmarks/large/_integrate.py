@@ -33,9 +33,7 @@ def explicit_run(model: Model, t_end: float) -> Callable[[float], End]:
 
     def function(start, args, tolerance):
         # Steps at the bound of stability: without a proportional part they alternate.
-        controller = diffrax.PIDController(
-            rtol=tolerance, atol=tolerance, pcoeff=0.2, icoeff=0.4
-        )
+        controller = diffrax.PIDController(rtol=tolerance, atol=tolerance, pcoeff=0.2, icoeff=0.4)
         solution = diffrax.diffeqsolve(
             term, solver, 0.0, t_end, None, start, args,
             stepsize_controller=controller,

@@ -18,6 +18,7 @@ from ._splu import least_seconds
 
 TARGET, EXPONENT = 1e-4, 1.1
 TOLERANCES = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6)
+LONG_TOLERANCE = 1e-4  # of chains without a reference
 LONGEST, SHORT = 512, 0.05  # the longest chain with a reference; what is simulated of longer ones
 SECONDS = {32: 0.03, 512: 1.5}
 SLOWEST_SPATIAL = 0.2  # s simulated
@@ -49,7 +50,7 @@ def _planar(n: int, costs: dict[int, Cost], t_end: float) -> Iterator[Figure]:
     """At the loosest tolerance whose error is small enough; the longest at that of the last."""
     model = planar_chain(n)
     t_end = t_end if n <= LONGEST else SHORT
-    tolerance, error = TOLERANCES[2], None
+    tolerance, error = LONG_TOLERANCE, None
     if n <= LONGEST:
         exact = angles(n, t_end=t_end)
         for tolerance in TOLERANCES:

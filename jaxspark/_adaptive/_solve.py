@@ -252,7 +252,10 @@ def _solve(system, y0, z0, args, t0, t1, ts, first_step, options: Options) -> So
     # No step is small enough where the constraints are dependent: that is the reason to report.
     stuck = result == RESULTS.step_size_too_small
     result = RESULTS.where(stuck & ~_regular(flat, end, ~stuck), RESULTS.singular, result)
-    reported = multipliers_at(system, times, ys, zs, args) if options.multipliers else None
+    reported = None
+    if options.multipliers:
+        chosen = getattr(options.solver, "linear_solver", None)
+        reported = multipliers_at(system, times, ys, zs, args, linear_solver=chosen)
     costs = end.costs
     stats = Statistics(
         end.accepted, end.rejected, end.failed,

@@ -205,7 +205,7 @@ def _invert(
     volume = size[0] * size[1] * (size[2] if r == 3 else 1)
     reciprocal = 1 / jnp.where(determinant == 0, 1, determinant)
     ratio = determinant / jnp.where(volume == 0, 1, volume)
-    return _flip(cofactors) * reciprocal, jnp.min(ratio)
+    return _flip(cofactors) * reciprocal[None, None, :], jnp.min(ratio)
 
 
 def _reciprocal(matrix: BlockMatrix) -> tuple[Array, Float[Array, ""]]:

@@ -112,7 +112,10 @@ def solve_recursively(
     """Up the tree with the forces, down again with the motions."""
     k = f.shape[-1]
     Y, Kh, G = factors.Y, factors.Kh, factors.G
-    f, g = _gathered(f.reshape(-1, k), plan.x_index), _gathered(g, plan.row_index)
+    f, g = (
+        _gathered(f.reshape(f.shape[0] * f.shape[1], k), plan.x_index),
+        _gathered(g, plan.row_index),
+    )
     y = product(Y, g)
     pushed = f - product(Kh, y)
 
@@ -125,8 +128,8 @@ def solve_recursively(
     x = downward(plan, own, factors.A)
     P = Y if factors.P is None else factors.P
     lam = product(transpose(P), total - product(Kh, x - y))
-    x = _gathered(x.reshape(-1, k), plan.x_back)
-    return x, _gathered(lam.reshape(-1, k), plan.row_back)
+    x = _gathered(x.reshape(x.shape[0] * x.shape[1], k), plan.x_back)
+    return x, _gathered(lam.reshape(lam.shape[0] * lam.shape[1], k), plan.row_back)
 
 
 def _gathered(values: Float[Array, "n k"], index: np.ndarray) -> Array:

@@ -95,7 +95,8 @@ def solve_sweep(factors: Sweep, b: Float[Array, "n r k"]) -> Float[Array, "n r k
 def _invert(a: Float[Array, "r r"]) -> Float[Array, "r r"]:
     """The inverse of one definite matrix."""
     if a.shape[0] != 2:
-        return inverse(a)[0]
+        inverted, good = inverse(a)
+        return jnp.where(good, inverted, jnp.inf)
     determinant = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     adjugate = jnp.stack([a[1, 1], -a[0, 1], -a[1, 0], a[0, 0]]).reshape(2, 2)
     return adjugate / determinant

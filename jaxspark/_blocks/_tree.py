@@ -82,7 +82,7 @@ def loops_merged(pattern: Pattern, redundant: bool) -> Clusters:
     def find(x: int) -> int:
         while leader[x] != x:
             leader[x] = leader[leader[x]]
-            x = leader[x]
+            x = int(leader[x])
         return x
 
     for row in spanning.loop_rows:

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from .._custom_types import Args, FloatScalar, State
 from .._implicit import newton_root
-from .._kkt import BlockLinearSolver, inverse, select_linear_solver
+from .._kkt import BlockLinearSolver, inverse, LinearSolver, select_linear_solver
 from .._system import AbstractConstrainedSystem, as_args, FlatSystem, flatten, over_times
 from ._residuals import velocity_constraints
 
@@ -37,10 +37,11 @@ def flat_multipliers(
     t: FloatScalar,
     y: Float[Array, " ny"],
     z: Float[Array, " nz"],
+    linear_solver: LinearSolver | None = None,
 ) -> tuple[Float[Array, " nz"], Float[Array, " nlam"], Float[Array, " npsi"], Any]:
     """`(zdot, lam, psi, converged)`; see [`jaxspark.multipliers`][]."""
     nz, nlam, dtype = system.nz, system.nlam, y.dtype
-    solver = select_linear_solver(system)
+    solver = select_linear_solver(system, linear_solver)
     if isinstance(solver, BlockLinearSolver) and system.ideal:
         zdot, multipliers = block_accelerations(system, solver, t, y, z)
         converged = jnp.all(jnp.isfinite(zdot)) & jnp.all(jnp.isfinite(multipliers))
@@ -109,6 +110,8 @@ def multipliers(
     y: State,
     z: State,
     args: Args = None,
+    *,
+    linear_solver: LinearSolver | None = None,
 ) -> Multipliers:
     r"""The multipliers and accelerations at a consistent state, as accurate as the state.
 
@@ -121,6 +124,7 @@ def multipliers(
     - `t`, `y`, `z`: a time and a consistent state (see [`jaxspark.project`][]); or a vector of
         times, and states with a leading axis.
     - `args`: passed to the system's functions.
+    - `linear_solver`: of systems of many blocks, as for [`jaxspark.rollout`][].
 
     **Returns:** a [`jaxspark.Multipliers`][]; NaN where they are not determined.
 
@@ -130,17 +134,22 @@ def multipliers(
     """
 
     def at(t, y, z):
-        return _multipliers(system, t, y, z, as_args(args, t.dtype))
+        return _multipliers(system, t, y, z, as_args(args, t.dtype), linear_solver)
 
     return over_times(at, t, y, z)
 
 
 @eqx.filter_jit
 def _multipliers(
-    system: AbstractConstrainedSystem, t: FloatScalar, y: State, z: State, args: Args
+    system: AbstractConstrainedSystem,
+    t: FloatScalar,
+    y: State,
+    z: State,
+    args: Args,
+    linear_solver: LinearSolver | None,
 ) -> Multipliers:
     flat, flat_y, flat_z = flatten(system, t, y, z, args)
-    zdot, lam, psi, converged = flat_multipliers(flat, t, flat_y, flat_z)
+    zdot, lam, psi, converged = flat_multipliers(flat, t, flat_y, flat_z, linear_solver)
     return Multipliers(
         flat.unravel_lam(lam), flat.unravel_psi(psi), flat.unravel_z(zdot), converged
     )

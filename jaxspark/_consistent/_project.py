@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from .._custom_types import Args, BoolScalar, FloatScalar, RealScalarLike, State
-from .._kkt import BlockLinearSolver, inverse, select_linear_solver
+from .._kkt import BlockLinearSolver, inverse, LinearSolver, select_linear_solver
 from .._results import RESULTS
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 from ._nearest import Freedom, marked, nearest, unit_weights
@@ -56,6 +56,7 @@ def project(
     metric: Literal["mass", "identity"] = "mass",
     hold_y: Any = None,
     hold_z: Any = None,
+    linear_solver: LinearSolver | None = None,
     throw: bool = True,
 ) -> Projection:
     r"""The nearest consistent state: first `y` onto `g = 0`, then `z` onto `gdot = k = 0`.
@@ -71,6 +72,7 @@ def project(
     - `metric`: `"mass"` (the kinetic energy of the change) or `"identity"`.
     - `hold_y`, `hold_z`: booleans structured as `y`, `z` (or a prefix that broadcasts):
         true where the value must stay. Unit weights are used for the others.
+    - `linear_solver`: of systems of many blocks, as for [`jaxspark.rollout`][].
     - `throw`: whether to raise an error if it fails, rather than return the result.
 
     **Returns:** a [`jaxspark.Projection`][].
@@ -88,7 +90,9 @@ def project(
     t = jnp.asarray(t, dtype)
     hold_y = None if hold_y is None else marked("hold_y", y, hold_y)
     hold_z = None if hold_z is None else marked("hold_z", z, hold_z)
-    projection = _project(system, t, y, z, as_args(args, dtype), metric, hold_y, hold_z)
+    projection = _project(
+        system, t, y, z, as_args(args, dtype), metric, hold_y, hold_z, linear_solver
+    )
     return _raise(projection) if throw else projection
 
 
@@ -102,6 +106,7 @@ def _project(
     metric: str,
     hold_y: tuple[bool, ...] | None,
     hold_z: tuple[bool, ...] | None,
+    linear_solver: LinearSolver | None,
 ) -> Projection:
     flat, y0, z0 = flatten(system, t, y, z, args)
     in_y = unit_weights(flat.ny, hold_y, y0.dtype)
@@ -111,7 +116,7 @@ def _project(
     if metric == "mass" and hold_z is None:
         in_z = Freedom(in_z.directions, _p_z, flat.nz)
 
-    solver = select_linear_solver(flat)
+    solver = select_linear_solver(flat, linear_solver)
     if isinstance(solver, BlockLinearSolver):
         y1, z1, good = nearest_state_blocks(flat, solver, t, y0, z0, metric, hold_y, hold_z)
     else:

@@ -188,7 +188,12 @@ def _rollout(system, method, y0, z0, args, t0, h, density, settings: Settings) -
         ys, zs = jnp.concatenate([y[None, :], ys]), jnp.concatenate([z[None, :], zs])
     reported = None
     if settings.multipliers:
-        zdot, lam, psi, converged = jax.vmap(flat_multipliers, (None, 0, 0, 0))(flat, ts, ys, zs)
+        chosen = settings.linear_solver
+
+        def at(t, y, z):
+            return flat_multipliers(flat, t, y, z, chosen)
+
+        zdot, lam, psi, converged = jax.vmap(at)(ts, ys, zs)
         reported = Multipliers(
             jax.vmap(flat.unravel_lam)(lam),
             jax.vmap(flat.unravel_psi)(psi),

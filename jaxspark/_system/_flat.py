@@ -22,7 +22,7 @@ from .._custom_types import Args, FloatScalar, Function, State
 from ._check import check_functions, constraint_shapes
 from ._constrained import AbstractConstrainedSystem
 from ._multibody import MultibodySystem
-from ._multibody_blocks import multibody_blocks, multibody_structure
+from ._multibody_blocks import multibody_blocks, multibody_structure, number_of_bodies
 from ._with_blocks import found_blocks, WithBlocks
 
 
@@ -178,6 +178,8 @@ def flatten(
     dtype = flat_y.dtype
     if flat_z.dtype != dtype:
         raise TypeError(f"y has dtype {dtype}, but z has dtype {flat_z.dtype}.")
+    if isinstance(system, MultibodySystem):
+        number_of_bodies(y, z)
     zero_lam, zero_psi = constraint_shapes(system, t, y, z, args)
     check_functions(system, t, y, z, zero_lam, zero_psi, args)
     lam, unravel_lam = jax.flatten_util.ravel_pytree(zero_lam)

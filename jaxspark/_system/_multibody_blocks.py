@@ -129,10 +129,11 @@ def _rate(system: MultibodySystem, joint, y, args):
     def rate(t, y_a, z_a, y_b, z_b):
         v_a, v_b = z_a, z_b
         if velocity is not None:
+            v = velocity
             bodies = system.own_rows(y, args)
             first = jax.tree.map(lambda leaf: leaf[0], bodies)
             row_a, row_b = (ends(joint.index[:, side], bodies, first) for side in range(2))
-            each = jax.vmap(lambda y, z, own: velocity(t, y, z, own, args))
+            each = jax.vmap(lambda y, z, own: v(t, y, z, own, args))
             v_a, v_b = each(y_a, z_a, row_a), each(y_b, z_b, row_b)
             v_a, v_b = _still(joint, 0, v_a), _still(joint, 1, v_b)
         return jax.jvp(constraint, (t, y_a, y_b), (jnp.ones_like(t), v_a, v_b))[1]
