@@ -141,16 +141,32 @@ def _nearest(
         solve = inverse(stop_gradient(at), stop_gradient(parameters))
         return preconditioned_solve(matvec, solve, solve, rhs, (1.0,))
 
+    def update(u):
+        value, matvec = jax.linearize(lambda u: residual(u, frozen), u)
+        return linear_solve(matvec, value, u, frozen)
+
+    u, converged = _iterate(update, frozen[place], nz, rows)
+    u = differentiable_root(residual, parameters, u, linear_solve)
+    end = moved(u, parameters)
+    left = jnp.max(jnp.abs(stop_gradient(constraints(end, parameters))), initial=0)
+    extent = 1 + jnp.max(jnp.abs(stop_gradient(end)), initial=0)
+    return end, converged & (left <= jnp.sqrt(epsilon) * extent)
+
+
+def _iterate(
+    update: Callable[[Array], Array], start: Array, nz: int, rows: int
+) -> tuple[Float[Array, " n"], BoolScalar]:
+    """`u <- u - update(u)` from zero, until its first `nz` entries are as good as they get."""
+    epsilon = jnp.finfo(start.dtype).eps
+    scale = 1 + jnp.max(jnp.abs(start), initial=0)
+
     def body(carry):
         u, count, previous, _, _ = carry
-        value, matvec = jax.linearize(lambda u: residual(u, frozen), u)
-        update = linear_solve(matvec, value, u, frozen)
-        u = u - update
-        size = jnp.max(jnp.abs(update[:nz]), initial=0)
-        scale = 1 + jnp.max(jnp.abs(frozen[place]), initial=0)
+        change = update(u)
+        size = jnp.max(jnp.abs(change[:nz]), initial=0)
         done = size <= 4 * epsilon * scale
         done = done | ((size <= 1e5 * epsilon * scale) & (size > 0.5 * previous))
-        return u, count + 1, size, done, ~jnp.isfinite(size)
+        return u - change, count + 1, size, done, ~jnp.isfinite(size)
 
     def unfinished(carry):
         _, count, _, done, failed = carry
@@ -160,10 +176,4 @@ def _nearest(
     first = jnp.zeros(nz + rows, start.dtype)
     begin = (first, jnp.asarray(0), jnp.asarray(jnp.inf, start.dtype), no, no)
     u, _, _, converged, _ = jax.lax.while_loop(unfinished, body, begin)
-    u = jnp.where(converged, u, first)
-
-    u = differentiable_root(residual, parameters, u, linear_solve)
-    end = moved(u, parameters)
-    left = jnp.max(jnp.abs(stop_gradient(constraints(end, parameters))), initial=0)
-    extent = 1 + jnp.max(jnp.abs(stop_gradient(end)), initial=0)
-    return end, converged & (left <= jnp.sqrt(epsilon) * extent)
+    return jnp.where(converged, u, first), converged
