@@ -41,6 +41,8 @@ def simulation(tiny: bool) -> Iterator[Figure]:
     yield from _growth("planar chain, explicit", {n: costs[n].step for n in costs})
     yield from _rival([8] if tiny else [32, 128, 512], costs, SHORT if tiny else 1.0)
     sizes = [n for n in sizes if n <= LONGEST]
+    if tiny:
+        return
     yield from _spark("planar chain", planar_chain, sizes, 2 if tiny else 50)
     yield from _spatial(sizes, tiny)
     yield from _spark("spatial chain", spatial_chain, sizes, 2 if tiny else 50)

@@ -20,6 +20,9 @@ Weights = Callable[[Vector], Vector]
 # Where refinement contracts at all it is done long before this.
 MAX_REFINEMENTS = 40
 
+# Masks over all parts fuse into one operation; of long vectors they would be large arrays.
+LONGEST_MASKED = 2048
+
 
 def preconditioned_solve(
     matvec: Callable[[T], T],
@@ -67,15 +70,29 @@ def preconditioned_solve(
 
 def _weights(sizes: Sequence[int], emphasis: np.ndarray) -> Weights:
     """The emphasis on each part of a vector over its size (at least 1/1000 of the largest)."""
-    part = np.repeat(np.arange(len(sizes)), sizes)
+    ends = np.cumsum(sizes)
+    small = ends[-1] <= LONGEST_MASKED
+    part = np.repeat(np.arange(len(sizes)), sizes) if small else np.zeros(0, int)
     member = part[None, :] == np.arange(len(sizes))[:, None]
 
+    def largest_of_parts(x):
+        if small:
+            return jnp.max(jnp.where(member, jnp.abs(x), 0), 1)
+        parts = jnp.split(jnp.abs(x), ends[:-1])
+        return jnp.stack([jnp.max(values, initial=0) for values in parts])
+
+    def spread(values):
+        if small:
+            return jnp.sum(jnp.where(member, values[:, None], 0), 0)
+        each = [jnp.broadcast_to(values[i], (size,)) for i, size in enumerate(sizes)]
+        return jnp.concatenate(each)
+
     def weights(x):
-        largest = jnp.max(jnp.where(member, jnp.abs(x), 0), 1)
+        largest = largest_of_parts(x)
         overall = jnp.max(jnp.where(emphasis == 1, largest, 0))
         size = jnp.maximum(largest, 1e-3 * overall)
         reciprocal = jnp.asarray(emphasis, x.dtype) / jnp.where(size > 0, size, 1)
-        return jnp.sum(jnp.where(member, reciprocal[:, None], 0), 0)
+        return spread(reciprocal)
 
     return weights
 
