@@ -33,7 +33,7 @@ def gradient(tiny: bool) -> Iterator[Figure]:
 
 def _loss(model: Model, steps: int) -> Callable[[jax.Array], jax.Array]:
     """The squared distances of the ends from the starts, as multiples of that of free fall."""
-    h = 4 * small_step(model.bodies)
+    h = 2 * small_step(model.bodies)
     fall = model.args["gravity"] * (h * steps) ** 2 / 2
 
     def loss(masses):

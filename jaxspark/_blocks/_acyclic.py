@@ -34,6 +34,16 @@ class _Recursion(eqx.Module):
     matrix: BlockMatrix | None
 
 
+def _as_pivots(pivots: Any) -> str | tuple[int, ...]:
+    if isinstance(pivots, str):
+        return pivots
+    try:
+        return tuple(int(i) for i in pivots)
+    except TypeError as error:
+        words = '"matching", "first_active" or the column of each row'
+        raise ValueError(f"pivots must be {words}; got {pivots!r}.") from error
+
+
 class AcyclicNullSpace(AbstractBlockSolver):
     r"""Eliminates constraints in topological order; linear in the number of bodies for trees.
 
@@ -72,7 +82,7 @@ class AcyclicNullSpace(AbstractBlockSolver):
     pivots: str | tuple[int, ...] = eqx.field(
         static=True,
         default="matching",
-        converter=lambda x: x if isinstance(x, str) else tuple(int(i) for i in x),
+        converter=_as_pivots,
     )
     loops: Loops = eqx.field(static=True, default="auto")
     max_cluster: int = eqx.field(static=True, default=16)

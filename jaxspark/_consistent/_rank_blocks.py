@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._blocks import AcyclicNullSpace, automatic, BlockMatrix, Pattern, weakest
+from .._blocks import AcyclicNullSpace, automatic, BlockMatrix, multiply, Pattern
 
 
-INVERSE_ITERATIONS = 6
+INVERSE_ITERATIONS = 12
 
 
 def weakest_combination(
@@ -22,16 +22,18 @@ def weakest_combination(
     **Arguments:**
 
     - `pattern`: the structure.
-    - `B`: the rows, of norm 1. Values below 1e-10 (in double precision) count as zero.
+    - `B`: the rows, of norm 1.
 
     Source: G. Golub & C. Van Loan, *Matrix Computations*, 4th edition, section 8.2.2.
     """
     m, dtype = pattern.num_rows, B.dtype
-    shift = weakest(dtype)
-    side = np.where(pattern.rows[:, 0] >= 0, 0, 1)
-    owner = pattern.rows[np.arange(m), side]
-    sizes, place = pattern.sizes.copy(), np.zeros(m, int)
-    for row, block in enumerate(owner):
+    # Its square must survive rounding; it decides nothing but how fast the iteration is.
+    shift = float(jnp.finfo(dtype).eps) ** 0.25
+    sizes, place, side = pattern.sizes.copy(), np.zeros(m, int), np.zeros(m, int)
+    for row, (a, b) in enumerate(pattern.rows):
+        # The block with fewer, so that a hub does not get the shifts of all its spokes.
+        side[row] = int(a < 0 or (b >= 0 and sizes[b] < sizes[a]))
+        block = pattern.rows[row, side[row]]
         place[row] = sizes[block]
         sizes[block] += 1
     larger = Pattern(sizes, pattern.rows, labels=pattern.labels)
@@ -42,13 +44,13 @@ def weakest_combination(
     factors = solver.factor_blocks(larger, BlockMatrix(K, wide, diagonal=True))
     nothing = jnp.zeros((len(sizes), larger.width, 1), dtype)
 
-    def body(_, carry):
-        direction, _ = carry
+    def body(_, direction):
         _, lam = solver.solve_blocks(larger, factors, nothing, -direction[:, None])
-        size = jnp.sqrt(jnp.sum(lam * lam))
-        return lam[:, 0] / size, size
+        return lam[:, 0] / jnp.sqrt(jnp.sum(lam * lam))
 
     start = jnp.asarray(np.random.default_rng(0).normal(size=m), dtype)
-    start = start / jnp.sqrt(jnp.sum(start * start))
-    direction, size = jax.lax.fori_loop(0, INVERSE_ITERATIONS, body, (start, jnp.ones((), dtype)))
-    return jnp.sqrt(jnp.maximum(1 / size - shift**2, 0)), direction
+    direction = jax.lax.fori_loop(0, INVERSE_ITERATIONS, body, start)
+    unknowns = jnp.zeros((pattern.num_blocks, pattern.width, 1), dtype)
+    masses = jnp.zeros((pattern.num_blocks, *[pattern.width] * 2), dtype)
+    along, _ = multiply(pattern, BlockMatrix(masses, B), unknowns, direction[:, None])
+    return jnp.sqrt(jnp.sum(along * along)), direction

@@ -22,7 +22,8 @@ from .._custom_types import Args, FloatScalar, Function, State
 from ._check import check_functions, constraint_shapes
 from ._constrained import AbstractConstrainedSystem
 from ._multibody import MultibodySystem
-from ._multibody_blocks import multibody_blocks, multibody_structure, number_of_bodies
+from ._multibody_blocks import multibody_blocks, multibody_structure
+from ._multibody_check import check_multibody
 from ._with_blocks import found_blocks, WithBlocks
 
 
@@ -179,7 +180,7 @@ def flatten(
     if flat_z.dtype != dtype:
         raise TypeError(f"y has dtype {dtype}, but z has dtype {flat_z.dtype}.")
     if isinstance(system, MultibodySystem):
-        number_of_bodies(y, z)
+        check_multibody(system, t, y, z, args)
     zero_lam, zero_psi = constraint_shapes(system, t, y, z, args)
     check_functions(system, t, y, z, zero_lam, zero_psi, args)
     lam, unravel_lam = jax.flatten_util.ravel_pytree(zero_lam)

@@ -177,7 +177,8 @@ class MultibodySystem(AbstractConstrainedSystem):
         """The coordinates of the ground."""
         if self.ground is None:
             return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape[1:], leaf.dtype), y)
-        return jax.tree.map(lambda at, leaf: jnp.asarray(at, leaf.dtype), self.ground, y)
+        dtype = jnp.result_type(*jax.tree.leaves(y))
+        return jax.tree.map(lambda at: jnp.asarray(at, dtype), self.ground)
 
     def ends(self, connection: Any, t: Any, y: State, z: State) -> tuple[Any, ...]:
         """`y_a`, `z_a`, `y_b`, `z_b` for each connection."""

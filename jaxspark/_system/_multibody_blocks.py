@@ -1,5 +1,6 @@
 """The block structure of a multibody system, and its derivatives body by body, joint by joint."""
 
+import math
 from typing import Any
 
 import jax
@@ -15,12 +16,8 @@ from ._multibody import ends, MultibodySystem, own_of
 def multibody_structure(
     system: MultibodySystem, t: Any, y: State, z: State, args: Args
 ) -> Structure:
-    """Which entries of the flat vectors belong to which body, and which bodies a row touches.
-
-    **Raises:** `ValueError` if arrays of the state do not agree on the number of bodies, if a
-    joint names one that does not exist, or if a joint's function does not return a vector.
-    """
-    count = number_of_bodies(y, z)
+    """Which entries of the flat vectors belong to which body, and which bodies a row touches."""
+    count = jax.tree.leaves(y)[0].shape[0]
     y_index, ny = _positions(y)
     z_index, nz = _positions(z)
     sizes = np.full(count, z_index.shape[1])
@@ -31,14 +28,6 @@ def multibody_structure(
         strict=True,
     ):
         name = joint.name
-        largest = int(joint.index.max(initial=-1))
-        if largest >= count:
-            raise ValueError(f"{name} joins body {largest}, but there are {count} bodies.")
-        if values.ndim != 2:
-            raise ValueError(
-                f"The function of {name} must return a vector; it returns the shape "
-                f"{values.shape[1:]}."
-            )
         each = values.shape[1]
         rows.append(np.repeat(joint.index, each, 0))
         labels += [f"{name} {i} row {j}" for i in range(len(joint)) for j in range(each)]
@@ -52,20 +41,6 @@ def multibody_structure(
         y_index,
         ny,
     )
-
-
-def number_of_bodies(y: State, z: State) -> int:
-    """The length of the first axis of all arrays in the state.
-
-    **Raises:** `ValueError` if they have not all the same.
-    """
-    lengths = {leaf.shape[0] if leaf.ndim else 0 for leaf in jax.tree.leaves((y, z))}
-    if len(lengths) != 1 or 0 in lengths:
-        raise ValueError(
-            "Every array in the state of a multibody system has one entry for each body along its "
-            f"first axis; the lengths are {sorted(lengths)}."
-        )
-    return lengths.pop()
 
 
 def _values(function: Any, name: str, *operands: Any) -> tuple[Any, ...]:
@@ -199,7 +174,7 @@ def _columns(pushforward, like):
     **Returns:** an array `(n, i, j)`, with `i` the values and `j` the unknowns of one entry.
     """
     leaves, structure = jax.tree.flatten(like)
-    sizes = [leaf[0].size for leaf in leaves]
+    sizes = [math.prod(leaf.shape[1:]) for leaf in leaves]
 
     def column(direction):
         parts = jnp.split(direction, np.cumsum(sizes)[:-1])
