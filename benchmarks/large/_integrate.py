@@ -28,10 +28,12 @@ class End(NamedTuple):
 
 @functools.lru_cache(maxsize=2)
 def explicit_run(model: Model, t_end: float) -> Callable[[float], End]:
-    """A compiled function of the tolerance, absolute and relative."""
+    """A compiled function of the tolerance, absolute and relative; parameters are constants."""
     term, solver = jaxspark.UnderlyingTerm(model.system), jaxspark.Projected(jaxspark.DOP853())
 
-    def function(start, args, tolerance):
+    args = model.args
+
+    def function(start, tolerance):
         # Steps at the bound of stability: without a proportional part they alternate.
         controller = diffrax.PIDController(rtol=tolerance, atol=tolerance, pcoeff=0.2, icoeff=0.4)
         solution = diffrax.diffeqsolve(
@@ -44,8 +46,8 @@ def explicit_run(model: Model, t_end: float) -> Callable[[float], End]:
         good = solution.result == diffrax.RESULTS.successful
         return End(y, z, solution.stats["num_steps"], good)
 
-    run, (start, args) = jax.jit(function), _arrays(model)
-    return lambda tolerance: run(start, args, jnp.asarray(tolerance))
+    run, (start, _) = jax.jit(function), _arrays(model)
+    return lambda tolerance: run(start, jnp.asarray(tolerance))
 
 
 def integrate(model: Model, tolerance: float, t_end: float = 1.0) -> End:

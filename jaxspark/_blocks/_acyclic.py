@@ -13,7 +13,7 @@ from ._base import AbstractBlockSolver
 from ._basis import orthogonal_basis, pivoted_basis, redundant_basis, weakest
 from ._border import Border, factor_border, solve_border
 from ._explicit import ExplicitNullSpace
-from ._pattern import BlockMatrix, multiply, Pattern
+from ._pattern import BlockMatrix, Pattern
 from ._pivots import choose_pivots
 from ._plan import make_plan, Plan
 from ._recursive import factor_recursively, Factors, solve_recursively
@@ -30,8 +30,6 @@ Loops = Literal["auto", "cluster", "border", "error"]
 class _Recursion(eqx.Module):
     tree: Factors
     border: Border | None
-    # For refinement, where there is a border.
-    matrix: BlockMatrix | None
 
 
 def _as_pivots(pivots: Any) -> str | tuple[int, ...]:
@@ -112,12 +110,12 @@ class AcyclicNullSpace(AbstractBlockSolver):
             return plan.factor_blocks(pattern, matrix)
         tree = factor_recursively(plan, matrix, self._basis_of(plan))
         if len(plan.rows_left) == 0:
-            return _Recursion(tree, None, None)
+            return _Recursion(tree, None)
 
         def solve(f, g):
             return solve_recursively(plan, tree, f, g)
 
-        return _Recursion(tree, factor_border(pattern, plan.rows_left, matrix, solve), matrix)
+        return _Recursion(tree, factor_border(pattern, plan.rows_left, matrix, solve))
 
     def solve_blocks(
         self, pattern: Pattern, factors: Any, f: Float[Array, "nb q k"], g: Float[Array, "m k"]
@@ -131,15 +129,12 @@ class AcyclicNullSpace(AbstractBlockSolver):
 
         if factors.border is None:
             return solve(f, g)
-        x, lam = solve_border(pattern, plan.rows_left, factors.border, solve, f, g)
+        return solve_border(pattern, plan.rows_left, factors.border, solve, f, g)
+
+    def refinements(self, pattern: Pattern) -> int:
+        plan = _choose(self, pattern)
         # Without its loops a mechanism can be far worse conditioned than with them.
-        for _ in range(REFINEMENTS):
-            forces, rows = multiply(pattern, factors.matrix, x, lam)
-            dx, dlam = solve_border(
-                pattern, plan.rows_left, factors.border, solve, f - forces, g - rows
-            )
-            x, lam = x + dx, lam + dlam
-        return x, lam
+        return REFINEMENTS if isinstance(plan, Plan) and len(plan.rows_left) else 0
 
     def solve_blocks_transposed(
         self, pattern: Pattern, factors: Any, f: Float[Array, "nb q k"], g: Float[Array, "m k"]

@@ -42,6 +42,11 @@ class AbstractBlockSolver(eqx.Module):
     def explain_blocks(self, pattern: Pattern) -> str:
         """What is done, and why: blocks, levels, loops, the largest cluster."""
 
+    def refinements(self, pattern: Pattern) -> int:
+        """How often a solution must be refined to be as accurate as the matrix allows."""
+        del pattern
+        return 0
+
     def solve_blocks_transposed(
         self, pattern: Pattern, factors: Any, f: Float[Array, "nb q k"], g: Float[Array, "m k"]
     ) -> tuple[Float[Array, "nb q k"], Float[Array, "m k"]]:

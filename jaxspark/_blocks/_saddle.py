@@ -11,6 +11,7 @@ from ._automatic import joints_of_blocks
 from ._base import AbstractBlockSolver
 from ._pattern import BlockMatrix, multiply, Pattern
 from ._range_space import RangeSpace
+from ._small import transpose
 
 
 # With more joints on a body rounds are many, and take long to compile.
@@ -93,10 +94,18 @@ def _solve(
     g: Array,
     transposed: bool,
 ) -> tuple[Array, Array]:
+    matrix = factors.matrix
+    if transposed:
+        matrix = BlockMatrix(transpose(matrix.K), matrix.forces, matrix.B, matrix.diagonal)
+
     def surely(sure, f, g):
         method = solver.solve_blocks_transposed if transposed else solver.solve_blocks
         regular = solver.regular_blocks(pattern, sure)
         x, lam = method(pattern, sure, f, g)
+        for _ in range(solver.refinements(pattern)):
+            forces, rows = multiply(pattern, matrix, x, lam)
+            dx, dlam = method(pattern, sure, f - forces, g - rows)
+            x, lam = x + dx, lam + dlam
         return jnp.where(regular, x, jnp.nan), jnp.where(regular, lam, jnp.nan)
 
     if factors.fast is None:

@@ -126,6 +126,8 @@ def _refine(
     matvec: Linear, inverse: Linear, rhs: Vector, weights: Weights
 ) -> tuple[Vector, Bool[Array, ""]]:
     epsilon = jnp.finfo(rhs.dtype).eps
+    # In long chains rounding errors add up.
+    floor = 1e4 * epsilon * max(1.0, rhs.size / 1000)
     nothing = jnp.all(rhs == 0)
     # Nothing is to be done for zero, not even by factors that are not finite.
     first = jnp.where(nothing, 0, inverse(rhs))
@@ -140,7 +142,7 @@ def _refine(
         # The error that remains is at most rate / (1 - rate) times the last change.
         done = (rate < 1) & (rate * change <= 8 * epsilon * (1 - rate))
         # No progress in two iterations, close to rounding error: as good as it gets.
-        stalled = (rate >= 0.9) & (change >= 0.8 * before) & (change <= 1e4 * epsilon)
+        stalled = (rate >= 0.9) & (change >= 0.8 * before) & (change <= floor)
         return x, count + 1, change, previous, done | stalled | (change <= 8 * epsilon)
 
     def unfinished(carry) -> Bool[Array, ""]:
