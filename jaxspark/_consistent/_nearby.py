@@ -143,6 +143,8 @@ def iterate_nearby(
     """
     epsilon = jnp.finfo(state[0].dtype).eps
     scales = [1 + jnp.max(jnp.abs(part), initial=0) for part in state]
+    # Levers of long chains are short: rounding errors of their angles grow with their number.
+    floor = 1e3 * epsilon * max(1.0, state[1].size / 500)
 
     def body(carry):
         x, count, previous, _, _ = carry
@@ -151,7 +153,7 @@ def iterate_nearby(
         size = jnp.max(jnp.stack([jnp.max(jnp.abs(c), initial=0) / scale for c, scale in parts]))
         rate = size / previous
         converged = (count > 0) & (rate < 1) & (rate * size <= epsilon * (1 - rate))
-        stalled = (rate >= 0.9) & (size <= 1e3 * epsilon)
+        stalled = (rate >= 0.9) & (size <= floor)
         done = converged | stalled | (size <= epsilon)
         return x, count + 1, size, done, ~(size < jnp.inf)
 
