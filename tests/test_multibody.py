@@ -254,6 +254,7 @@ def test_derivatives_with_respect_to_all_masses():
     assert np.abs(found[0][1] @ direction - found[1]) <= 1e-10 * np.abs(found[1])
 
 
+@pytest.mark.thorough
 def test_second_derivatives_and_batches():
     def of(structured, theta):
         masses = jnp.asarray([0.3, 0.2, 0.4]) * theta[0]

@@ -215,6 +215,7 @@ def loss(redundant, angle, args):
     return jnp.sum(jnp.sin(solution.y1)) + jnp.sum(solution.z1**2)
 
 
+@pytest.mark.thorough
 def test_gradients_and_batches():
     def everything(redundant):
         args = jax.tree.map(jnp.asarray, ARGS)
