@@ -19,7 +19,7 @@ def multibody_structure(
     """Which entries of the flat vectors belong to which body, and which bodies a row touches."""
     count = jax.tree.leaves(y)[0].shape[0]
     y_index, ny = _positions(y)
-    z_index, nz = _positions(z)
+    z_index, _ = _positions(z)
     sizes = np.full(count, z_index.shape[1])
     rows, labels = [], []
     for joint, values in zip(
@@ -33,7 +33,6 @@ def multibody_structure(
         labels += [f"{name} {i} row {j}" for i in range(len(joint)) for j in range(each)]
     all_rows = np.concatenate(rows) if rows else np.zeros((0, 2), int)
     holonomic = sum(value.size for value in _values(system.g, "g", t, y, args))
-    del nz
     return Structure(
         Pattern(sizes, all_rows, labels=labels),
         Pattern(sizes, all_rows[:holonomic], labels=labels[:holonomic]),

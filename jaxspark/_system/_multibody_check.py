@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from .._custom_types import Args, State
 from ._check import check_like
+from ._joints import ForceElement, Joint
 from ._multibody import MultibodySystem, own_of
 
 
@@ -18,7 +19,7 @@ def check_multibody(system: MultibodySystem, t: Any, y: State, z: State, args: A
     parameters, the mass, a force or a joint.
     """
     count = number_of_bodies(y, z)
-    body_y, body_z = (_one(name, state) for name, state in (("y", y), ("z", z)))
+    body_y, body_z = _one(y), _one(z)
     check_like("ground", system.ground_like(y), body_y, "the coordinates of one body")
     own = _one_row("own of the bodies", system.own_rows(y, args), count)
     _check_mass(system, t, body_y, body_z, own, args)
@@ -34,10 +35,10 @@ def check_multibody(system: MultibodySystem, t: Any, y: State, z: State, args: A
         if largest >= count:
             raise ValueError(f"{joint.name} joins body {largest}, but there are {count} bodies.")
         row = _one_row(f"own of {joint.name}", own_of(joint, args), len(joint))
-        at = (body_y, body_y) if joint in system.joints else ends
+        at = (body_y, body_y) if isinstance(joint, Joint) else ends
         function = joint.function
         out = _shape(joint.name, lambda *x, f=function: f(*x, args), t, *at, row)
-        if joint in system.elements:
+        if isinstance(joint, ForceElement):
             _check_pair(joint.name, out, body_z)
         elif len(jax.tree.leaves(out)) != 1 or not hasattr(out, "ndim") or out.ndim != 1:
             shapes = jax.tree.map(jnp.shape, out)
@@ -61,9 +62,8 @@ def number_of_bodies(y: State, z: State) -> int:
     return jax.tree.leaves(y)[0].shape[0]
 
 
-def _one(name: str, state: State) -> Any:
+def _one(state: State) -> Any:
     """The shapes of one body's part of the state."""
-    del name
     return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), state)
 
 
