@@ -68,18 +68,23 @@ def _hinge(t, a, b, own, args):
     return a[:2] - half_rod(a[2], args) - b[:2] - half_rod(b[2], args)
 
 
-def planar_chain(n: int, angle: float = -np.pi / 4) -> Model:
-    """Straight and at rest, at an angle (rad) from the horizontal: by default 45 degrees below.
+def _pin(t, a, ground, own, args):
+    """The first rod begins at the origin."""
+    del t, ground, own
+    return a[:2] - half_rod(a[2], args)
 
-    The ground is a rod, too: that before the first one.
-    """
+
+def planar_chain(n: int, angle: float = -np.pi / 4) -> Model:
+    """Straight and at rest, at an angle (rad) from the horizontal: by default 45 degrees below."""
     length = 1 / n
+    joints = [jaxspark.Joint(_pin, [(0, -1)], name="pin")]
+    if n > 1:
+        joints.append(jaxspark.Joint(_hinge, _links(n)[1:], name="hinge"))
     system = jaxspark.MultibodySystem(
         rod_mass,
         rod_weight,
-        jaxspark.Joint(_hinge, _links(n), name="hinge"),
+        joints,
         own=masses_of,
-        ground=np.array([-length / 2, 0.0, 0.0]),
     )
     along = (np.arange(n) + 0.5) * length
     y0 = np.stack([along * np.cos(angle), along * np.sin(angle), np.full(n, angle)], 1)
@@ -102,9 +107,14 @@ def _args(n: int) -> dict[str, Any]:
 def _velocity(t, y, z, own, args):
     """`x' = u`, `p0' = -pv.W / 2`, `pv' = (p0 W + pv x W) / 2`."""
     del t, own, args
-    rate, p0, pv = z[3:], y[3], y[4:]
-    vector = 0.5 * (p0 * rate + jnp.cross(pv, rate))
-    return jnp.concatenate([z[:3], -0.5 * jnp.sum(pv * rate, keepdims=True), vector])
+    (p0, p1, p2, p3), (a, b, c) = y[3:], z[3:]
+    rates = (
+        -p1 * a - p2 * b - p3 * c,
+        p0 * a + p2 * c - p3 * b,
+        p0 * b + p3 * a - p1 * c,
+        p0 * c + p1 * b - p2 * a,
+    )
+    return jnp.concatenate([z[:3], 0.5 * jnp.stack(rates)])
 
 
 def _moments(y, args):
@@ -127,10 +137,9 @@ def _spatial_force(t, y, z, own, args):
 
 def _half_body(p, args):
     """From the centre to the end of a rod along its first axis, `R(p) (l, 0, 0) / 2`."""
-    p0, pv = p[0], p[1:]
-    axis = jnp.asarray([1.0, 0.0, 0.0], p.dtype)
-    turned = (p0**2 - jnp.sum(pv**2)) * axis + 2 * pv[0] * pv + 2 * p0 * jnp.cross(pv, axis)
-    return args["length"] / 2 * turned
+    p0, p1, p2, p3 = p
+    axis = (p0**2 + p1**2 - p2**2 - p3**2, 2 * (p1 * p2 + p0 * p3), 2 * (p1 * p3 - p0 * p2))
+    return args["length"] / 2 * jnp.stack(axis)
 
 
 def _ball(t, a, b, own, args):
@@ -139,19 +148,27 @@ def _ball(t, a, b, own, args):
     return a[:3] - _half_body(a[3:], args) - b[:3] - _half_body(b[3:], args)
 
 
+def _socket(t, a, ground, own, args):
+    """The first rod begins at the origin."""
+    del t, ground, own
+    return a[:3] - _half_body(a[3:], args)
+
+
 def spatial_chain(n: int) -> Model:
     """Straight, 45 degrees below the horizontal, turning slowly about the vertical.
 
     Beside that the rods spin about their own axes, each against the one before.
     """
     length, tilt, turning, spin = 1 / n, np.pi / 4, 0.5, 0.3
+    joints = [jaxspark.Joint(_socket, [(0, -1)], name="socket")]
+    if n > 1:
+        joints.append(jaxspark.Joint(_ball, _links(n)[1:], name="ball"))
     system = jaxspark.MultibodySystem(
         _spatial_mass,
         _spatial_force,
-        jaxspark.Joint(_ball, _links(n), name="ball"),
+        joints,
         velocity=_velocity,
         own=masses_of,
-        ground=np.array([-length / 2, 0, 0, 1, 0, 0, 0]),
     )
     axis = np.array([np.cos(tilt), 0.0, -np.sin(tilt)])
     along = ((np.arange(n) + 0.5) * length)[:, None]

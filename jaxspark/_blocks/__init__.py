@@ -19,9 +19,15 @@ from ._saddle import (
     SaddleFactors as SaddleFactors,
     solve_saddle as solve_saddle,
 )
-from ._small import inverse as inverse, product as product, transpose as transpose
+from ._small import (
+    both_ends as both_ends,
+    inverse as inverse,
+    product as product,
+    transpose as transpose,
+)
 from ._structure import (
     BlockValues as BlockValues,
     Positions as Positions,
     Structure as Structure,
 )
+from ._watched import Watched as Watched

@@ -13,10 +13,13 @@ from ._klu import KLU
 from ._pattern import Pattern
 from ._plan import make_plan
 from ._range_space import RangeSpace
+from ._watched import Watched
 
 
 # Measured by `python -m benchmarks figures large`.
 MOST_JOINTS = 8
+# With more joints on a body rounds are many, and take long to compile.
+FAST_JOINTS = 3
 LARGEST_DENSE = 2000
 LARGEST_CLUSTER = 16
 
@@ -40,19 +43,21 @@ def _automatic(pattern: Pattern, klu: bool) -> tuple[AbstractBlockSolver | None,
     cut = make_plan(pattern, "border", False)
     rows = len(cut.rows_left)
     if rows == 0:
-        return AcyclicNullSpace(), "the mechanism is a tree: joints are eliminated from its leaves"
+        why = "the mechanism is a tree: joints are eliminated from its leaves"
+        return _watched(pattern, AcyclicNullSpace()), why
     if rows <= FEW_LOOP_ROWS:
-        return AcyclicNullSpace(loops="border"), f"only {rows} rows close loops: they are a border"
+        why = f"only {rows} rows close loops: they are a border"
+        return _watched(pattern, AcyclicNullSpace(loops="border")), why
     try:
         largest = int(make_plan(pattern, "cluster", False).unknowns.max(initial=0))
     except ValueError:
         largest = pattern.size
     if largest <= LARGEST_CLUSTER:
         short = f"loops are short: clusters have at most {largest} unknowns"
-        return AcyclicNullSpace(loops="cluster"), short
+        return _watched(pattern, AcyclicNullSpace(loops="cluster")), short
     if rows <= MOST_LOOP_ROWS:
         few = f"loops are long (clusters of {largest} unknowns), but only {rows} rows close them"
-        return AcyclicNullSpace(loops="border"), few
+        return _watched(pattern, AcyclicNullSpace(loops="border")), few
     why = f"{rows} rows close loops, with clusters of up to {largest} unknowns"
     if klu:
         return KLU(), f"{why}; klujax is installed"
@@ -65,6 +70,11 @@ def _automatic(pattern: Pattern, klu: bool) -> tuple[AbstractBlockSolver | None,
         f"No solver suits this mechanism: {why}, and a body has {joints} joints. Install "
         "jaxspark[klu], or choose one: linear_solver=jaxspark.DenseLU()."
     )
+
+
+def _watched(pattern: Pattern, solver: AbstractBlockSolver) -> AbstractBlockSolver:
+    """The solver, and the faster one where bodies have few joints each."""
+    return Watched(solver) if joints_of_blocks(pattern) <= FAST_JOINTS else solver
 
 
 def joints_of_blocks(pattern: Pattern) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from ._pattern import BlockMatrix, Pattern
+from ._small import both_ends
 
 
 Blocks = tuple[Float[Array, "nb q k"], Float[Array, "m k"]]
@@ -85,4 +86,4 @@ def _ends(
 ) -> Float[Array, "l k"]:
     """`E x`."""
     x = jnp.concatenate([x, jnp.zeros((1, *x.shape[1:]), x.dtype)])
-    return jnp.sum(E[..., None] * x[pattern.rows[rows]], (1, 2))
+    return both_ends(E, x[pattern.rows[rows]])

@@ -38,7 +38,8 @@ def _floating(leaf) -> bool:
 
 def _loop(*operands):
     """A loop that makes no trip, or one that changes nothing: nobody but us knows that."""
-    start = jnp.isnan(operands[0].ravel()[0])
+    # Of all operands: of one alone, which may be a constant, the compiler may know it, too.
+    start = jnp.isnan(sum((jnp.asarray(x.ravel()[0], float) for x in operands), start=0.0))
 
     def body(carry):
         again, *values = carry

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from ._small import both_ends, product
+
 
 class Pattern:
     r"""The structure of `[[K, C^T], [B, 0]]`: blocks of unknowns, rows that touch two of them.
@@ -131,10 +133,10 @@ def multiply(
     zero = jnp.zeros((1, *x.shape[1:]), x.dtype)
     # Index -1, the ground, is the zero that is appended.
     there = jnp.concatenate([x, zero])[pattern.rows]
-    rows = jnp.sum(matrix.B[..., None] * there, (1, 2))
+    rows = both_ends(matrix.B, there)
     pushes = matrix.forces[..., None] * lam[:, None, None, :]
     forces = jnp.concatenate([x * 0, zero]).at[pattern.rows].add(pushes)[:-1]
-    own = jnp.sum(matrix.K[..., None] * x[:, None, :, :], 2)
+    own = product(matrix.K, x)
     return own + forces, rows
 
 

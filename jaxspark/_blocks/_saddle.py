@@ -7,15 +7,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ._automatic import joints_of_blocks
 from ._base import AbstractBlockSolver
 from ._pattern import BlockMatrix, multiply, Pattern
 from ._range_space import RangeSpace
 from ._small import transpose
-
-
-# With more joints on a body rounds are many, and take long to compile.
-FAST_JOINTS = 3
+from ._watched import accurate, Watched
 
 
 class SaddleFactors(eqx.Module):
@@ -38,13 +34,16 @@ def factor_saddle(
 
     **Arguments:**
 
-    - `fast`: whether to use the range-space method where bodies have few joints each and forces
-        are ideal, with the solver for where that is inaccurate: twice the code to compile.
+    - `fast`: whether a solver that is [`Watched`][] may be fast: twice the code to compile.
     """
     matrix = jax.lax.stop_gradient(matrix)
-    if fast and matrix.C is None and joints_of_blocks(pattern) <= FAST_JOINTS:
+    if fast and matrix.C is None and isinstance(solver, Watched):
         return SaddleFactors(RangeSpace().factor_blocks(pattern, matrix), None, matrix)
-    return SaddleFactors(None, solver.factor_blocks(pattern, matrix), matrix)
+    return SaddleFactors(None, _sure(solver).factor_blocks(pattern, matrix), matrix)
+
+
+def _sure(solver: AbstractBlockSolver) -> AbstractBlockSolver:
+    return solver.sure if isinstance(solver, Watched) else solver
 
 
 def solve_saddle(
@@ -94,7 +93,7 @@ def _solve(
     g: Array,
     transposed: bool,
 ) -> tuple[Array, Array]:
-    matrix = factors.matrix
+    matrix, solver = factors.matrix, _sure(solver)
     if transposed:
         matrix = BlockMatrix(transpose(matrix.K), matrix.forces, matrix.B, matrix.diagonal)
 
@@ -111,8 +110,7 @@ def _solve(
     if factors.fast is None:
         return surely(factors.sure, f, g)
     x, lam = RangeSpace().solve_blocks(pattern, factors.fast, f, g)
-    # Of sixteen digits, so many cancel at most that twelve are left.
-    good = factors.fast.smallest > jnp.finfo(f.dtype).eps ** 0.25
+    good = accurate(factors.fast)
 
     def body(carry):
         # The loop overwrites g: what it changes, the compiler cannot hoist out of it.

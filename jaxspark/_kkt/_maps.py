@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._blocks import Positions
+from .._blocks import both_ends, Positions, product, transpose
 from .._custom_types import FloatScalar
 
 
@@ -55,11 +55,11 @@ class BlockDiagonal(AbstractMap):
 
     def times(self, x: Float[Array, "m j"]) -> Float[Array, "m i"]:
         parts = self.columns.gather(x)
-        return self.rows.scatter(jnp.sum(self.blocks[..., None] * parts[:, None, :, :], 2))
+        return self.rows.scatter(product(self.blocks, parts))
 
     def transposed_times(self, x: Float[Array, "m i"]) -> Float[Array, "m j"]:
         parts = self.rows.gather(x)
-        return self.columns.scatter(jnp.sum(self.blocks[..., None] * parts[:, :, None, :], 1))
+        return self.columns.scatter(product(transpose(self.blocks), parts))
 
     def largest(self) -> FloatScalar:
         inside = (self.rows.index < self.rows.size)[:, :, None]
@@ -89,7 +89,7 @@ class RowsTransposed(AbstractMap):
         parts = self.columns.gather(x)
         parts = jnp.concatenate([parts, jnp.zeros((1, *parts.shape[1:]), parts.dtype)])
         there = parts[np.asarray(self.bodies, int).reshape(-1, 2)]
-        return -jnp.sum(self.entries[..., None] * there, (1, 2)).T
+        return -both_ends(self.entries, there).T
 
     def largest(self) -> FloatScalar:
         return jnp.max(jnp.abs(self.entries), initial=0)

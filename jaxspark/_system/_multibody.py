@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from .._blocks import take
+from .._blocks import product, take
 from .._custom_types import Args, Function, State
 from ._constrained import AbstractConstrainedSystem, Part, require_callable
 from ._joints import ForceElement, Joint, RollingJoint
@@ -164,8 +164,9 @@ class MultibodySystem(AbstractConstrainedSystem):
     def _momentum(self, t, y, z, own, args):
         flat, unravel = jax.flatten_util.ravel_pytree(z)
         mass = self.mass(t, y, own, args)
-        product = mass * flat if jnp.ndim(mass) == 1 else jnp.sum(mass * flat[None, :], 1)
-        return unravel(product)
+        if jnp.ndim(mass) == 1:
+            return unravel(mass * flat)
+        return unravel(product(mass, flat[:, None])[:, 0])
 
     def own_rows(self, y: State, args: Args) -> Any:
         """What each body has of its own: parameters, or its number."""
