@@ -1,0 +1,37 @@
+"""Parameter identification: from log files to a report."""
+
+from ._check import DataError as DataError, DataWarning as DataWarning
+from ._findings import (
+    Channel as Channel,
+    Combination as Combination,
+    Estimate as Estimate,
+    Findings as Findings,
+    Profile as Profile,
+    Trial as Trial,
+    Whiteness as Whiteness,
+)
+from ._inertia import PlanarBody as PlanarBody, RigidBody as RigidBody
+from ._parameter import Parameter as Parameter
+from ._parameters import (
+    bounded as bounded,
+    fixed as fixed,
+    free as free,
+    planar_body as planar_body,
+    positive as positive,
+    real as real,
+    rigid_body as rigid_body,
+)
+from ._parametrisation import Parametrisation as Parametrisation
+from ._parametrise import parametrise as parametrise
+from ._prior import AbstractPrior as AbstractPrior, LogNormal as LogNormal, Normal as Normal
+from ._read import from_dataframe as from_dataframe, read_csv as read_csv
+from ._record import Record as Record, record as record
+from ._report import (
+    from_json as from_json,
+    ReportError as ReportError,
+    to_html as to_html,
+    to_json as to_json,
+    to_text as to_text,
+    write_report as write_report,
+)
+from ._signal import Signal as Signal

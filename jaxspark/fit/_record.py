@@ -1,0 +1,297 @@
+"""A measured record: channels and inputs over time, checked."""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ._check import (
+    as_numbers,
+    check_finite,
+    check_length,
+    check_missing,
+    check_times,
+    DataError,
+    DataWarning,
+    doubts,
+    in_memory,
+    Missing,
+    Source,
+    unknown,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One measurement of a mechanism, in plain NumPy arrays of double precision.
+
+    Made by [`jaxspark.fit.record`][], [`jaxspark.fit.read_csv`][],
+    [`jaxspark.fit.from_dataframe`][] or [`jaxspark.fit.Record.from_series`][], which check it;
+    its arrays cannot be written to.
+
+    - `name`: for messages and reports.
+    - `times`: of the samples (s), strictly increasing.
+    - `channels`: what was measured and is to be predicted; NaN where a sample is missing.
+    - `inputs`: what was measured and drives the model, as forces or prescribed motions.
+    - `units`: of every channel and input; empty where none was given.
+    """
+
+    name: str
+    times: Float[np.ndarray, " n"]
+    channels: dict[str, Float[np.ndarray, " n"]]
+    inputs: dict[str, Float[np.ndarray, " n"]]
+    units: dict[str, str]
+
+    @property
+    def num_samples(self) -> int:
+        """How many times there are."""
+        return self.times.size
+
+    @property
+    def duration(self) -> float:
+        """From the first time to the last (s)."""
+        return float(self.times[-1] - self.times[0])
+
+    def window(self, t0: float | int, t1: float | int) -> "Record":
+        """The part of a record from one time to another, both included.
+
+        **Arguments:**
+
+        - `t0`, `t1`: the bounds (s), on the clock of the record, which stays.
+
+        **Returns:** a [`jaxspark.fit.Record`][] that shares memory with this one.
+
+        **Raises:** `DataError` if fewer than 2 samples are between the bounds, or a channel has
+        none there.
+        """
+        start = int(np.searchsorted(self.times, t0, side="left"))
+        stop = int(np.searchsorted(self.times, t1, side="right"))
+        if stop - start < 2:
+            raise DataError(
+                f'record "{self.name}": {max(stop - start, 0)} samples between {t0} s and {t1} s; '
+                f"at least 2 are needed. The record goes from {float(self.times[0])} s to "
+                f"{float(self.times[-1])} s."
+            )
+        return self._part(start, stop)
+
+    def split(self, fraction: float | int) -> tuple["Record", "Record"]:
+        """An earlier part to fit, and the later part to predict.
+
+        **Arguments:**
+
+        - `fraction`: of the samples that the earlier part holds, between 0 and 1; rounded to
+            whole samples.
+
+        **Returns:** two [`jaxspark.fit.Record`][]s without a common sample.
+
+        **Raises:** `DataError` if a part would have fewer than 2 samples, or a channel none in
+        one of them.
+        """
+        at = round(fraction * self.num_samples)
+        if not 0 < fraction < 1 or at < 2 or self.num_samples - at < 2:
+            raise DataError(
+                f'record "{self.name}": {self.num_samples} samples cannot be split at {fraction}; '
+                "the fraction must be between 0 and 1 and leave 2 samples on either side."
+            )
+        return self._part(0, at), self._part(at, self.num_samples)
+
+    def _part(self, start: int, stop: int) -> "Record":
+        channels = {key: values[start:stop] for key, values in self.channels.items()}
+        inputs = {key: values[start:stop] for key, values in self.inputs.items()}
+        times = self.times[start:stop]
+        for key, values in channels.items():
+            if np.isnan(values).all():
+                raise DataError(
+                    f'record "{self.name}": channel "{key}" has no sample from {float(times[0])} s '
+                    f"to {float(times[-1])} s, all are missing. Choose another part."
+                )
+        return Record(self.name, times, channels, inputs, self.units)
+
+    @staticmethod
+    def from_series(
+        series: Mapping[str, tuple[Any, Any]],
+        inputs: Mapping[str, tuple[Any, Any]] | None = None,
+        *,
+        name: str = "record",
+        units: Mapping[str, str] | None = None,
+        tolerance: float | int | None = None,
+    ) -> "Record":
+        """A record of channels that were sampled at different times.
+
+        They are merged on the union of their times; a channel is NaN at the times of others.
+
+        **Arguments:**
+
+        - `series`: by name of the channel, its times (s) and its samples.
+        - `inputs`: by name of the input, likewise. They must cover all times of the channels,
+            at which they are interpolated linearly.
+        - `name`, `units`: as in [`jaxspark.fit.record`][].
+        - `tolerance`: times of different channels that are no further apart are one (s). By
+            default a millionth of the shortest interval in any channel.
+
+        **Returns:** a [`jaxspark.fit.Record`][].
+
+        **Raises:** `DataError` as [`jaxspark.fit.record`][], if the tolerance would merge two
+        samples of one channel, or if an input does not cover the channels.
+        """
+        source = in_memory(name)
+        sampled = _pairs(source, "channel", series)
+        driving = _pairs(source, "input", inputs or {})
+        if not sampled:
+            raise _no_channel(source)
+        if tolerance is None:
+            tolerance = 1e-6 * min(float(np.diff(times).min()) for times, _ in sampled.values())
+        union = _union([times for times, _ in sampled.values()], tolerance)
+        channels = {}
+        for key, (times, values) in sampled.items():
+            channels[key] = np.full(union.size, np.nan)
+            # The nearest time below, up to the tolerance, is that of the own group.
+            channels[key][_own(source, key, union, times, tolerance)] = values
+        resampled = {}
+        for key, (times, values) in driving.items():
+            if times[0] > union[0] + tolerance or times[-1] < union[-1] - tolerance:
+                raise DataError(
+                    f'{source.name}: input "{key}" was measured from {float(times[0])} s to '
+                    f"{float(times[-1])} s, but channels from {float(union[0])} s to "
+                    f"{float(union[-1])} s. Cut the channels to the times of the input."
+                )
+            resampled[key] = np.interp(union, times, values)
+        made = checked(source, name, union, channels, resampled, units or {}, "allow")
+        for doubt in doubts(made.name, made.times, made.channels, made.inputs, made.units):
+            warnings.warn(doubt, DataWarning, stacklevel=2)
+        return made
+
+
+def record(
+    times: Any,
+    channels: Mapping[str, Any],
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    name: str = "record",
+    units: Mapping[str, str] | None = None,
+    missing: Missing = "error",
+) -> Record:
+    """A record of arrays: copied, and checked.
+
+    Warns (`DataWarning`) of times that look like milliseconds, microseconds, nanoseconds or
+    seconds since 1970, of angles in rad that look like degrees (between 20 and 360), and of
+    channels and inputs that never change. `warnings.simplefilter("ignore", DataWarning)`
+    silences it.
+
+    **Arguments:**
+
+    - `times`: of the samples (s), strictly increasing; shape `(n,)`.
+    - `channels`: by name, what was measured and is to be predicted; each of shape `(n,)`.
+    - `inputs`: by name, what was measured and drives the model; likewise.
+    - `name`: for messages and reports.
+    - `units`: by name of a channel or input, for instance `"rad"`. Values stay as they are.
+    - `missing`: `"allow"` to permit NaN, for a missing sample, in `channels`; else `"error"`.
+
+    **Returns:** a [`jaxspark.fit.Record`][].
+
+    **Raises:** `DataError` that names index, channel, value and cure: for what is no number,
+    NaN or infinite, for times not increasing or twice the same, lengths that differ, fewer than
+    2 samples, a channel without any sample, and units of unknown channels.
+    """
+    check_missing(missing)
+    source = in_memory(name)
+    made = checked(
+        source,
+        name,
+        as_numbers(source, "time", times),
+        {key: as_numbers(source, f'channel "{key}"', values) for key, values in channels.items()},
+        {key: as_numbers(source, f'input "{key}"', v) for key, v in (inputs or {}).items()},
+        units or {},
+        missing,
+    )
+    for doubt in doubts(made.name, made.times, made.channels, made.inputs, made.units):
+        warnings.warn(doubt, DataWarning, stacklevel=2)
+    return made
+
+
+def checked(
+    source: Source,
+    name: str,
+    times: Float[np.ndarray, " n"],
+    channels: Mapping[str, np.ndarray],
+    inputs: Mapping[str, np.ndarray],
+    units: Mapping[str, str],
+    missing: Missing,
+    labels: Mapping[str, str] | None = None,
+) -> Record:
+    """A record of arrays that are its own already; `labels` for messages, that of times at ""."""
+    labels = labels or {}
+    if not channels:
+        raise _no_channel(source)
+    both = sorted(set(channels) & set(inputs))
+    if both:
+        raise DataError(
+            f'{source.name}: "{both[0]}" is a channel and an input. Give one of them another name.'
+        )
+    samples = [(key, f'channel "{key}"', values) for key, values in channels.items()]
+    samples += [(key, f'input "{key}"', values) for key, values in inputs.items()]
+    for key, label, values in samples:
+        check_length(source, labels.get(key, label), values, times.size)
+    check_times(source, labels.get("", "time"), times)
+    for key, label, values in samples:
+        allowed = missing if key in channels else "error"
+        check_finite(source, labels.get(key, label), values, allowed)
+    names = [*channels, *inputs]
+    for key in units:
+        if key not in names:
+            raise unknown(source.name, "channel or input", key, names)
+    for array in (times, *channels.values(), *inputs.values()):
+        array.flags.writeable = False
+    all_units = {key: units.get(key, "") for key in names}
+    return Record(name, times, dict(channels), dict(inputs), all_units)
+
+
+def _no_channel(source: Source) -> DataError:
+    return DataError(f"{source.name}: there is no channel. Name at least one in `channels`.")
+
+
+def _pairs(
+    source: Source, kind: str, series: Mapping[str, tuple[Any, Any]]
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Times and samples of each, checked."""
+    pairs = {}
+    for key, (times, values) in series.items():
+        label = f'{kind} "{key}"'
+        times = as_numbers(source, f"time of {label}", times)
+        values = as_numbers(source, label, values)
+        check_length(source, label, values, times.size)
+        check_times(source, f"time of {label}", times)
+        check_finite(source, label, values, "allow" if kind == "channel" else "error")
+        pairs[key] = times, values
+    return pairs
+
+
+def _union(
+    series: Iterable[Float[np.ndarray, " _"]], tolerance: float | int
+) -> Float[np.ndarray, " n"]:
+    """All times in order; of those that are within the tolerance, the first."""
+    times = np.sort(np.concatenate(list(series)))
+    first: Bool[np.ndarray, " m"] = np.append(True, np.diff(times) > tolerance)
+    return times[first]
+
+
+def _own(
+    source: Source,
+    key: str,
+    union: Float[np.ndarray, " n"],
+    times: Float[np.ndarray, " m"],
+    tolerance: float | int,
+) -> Int[np.ndarray, " m"]:
+    """Where in the union each time of one channel went."""
+    places = np.searchsorted(union, times, side="right") - 1
+    same = np.flatnonzero(np.diff(places) == 0)
+    if same.size:
+        at = int(same[0])
+        raise DataError(
+            f'{source.name}: the tolerance {tolerance:g} s merges two samples of channel "{key}", '
+            f"at {float(times[at])} s and {float(times[at + 1])} s. Choose a smaller one."
+        )
+    return places

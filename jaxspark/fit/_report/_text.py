@@ -1,0 +1,109 @@
+"""The report as text, for a terminal."""
+
+import math
+import textwrap
+
+from .._findings import Estimate, Findings
+from ._digits import MISSING, number, seconds
+from ._estimates import cells, flags
+from ._scores import pooled_ratio, scores
+from ._verdict import verdict
+
+
+WIDTH = 96
+
+
+def to_text(findings: Findings) -> str:
+    """The report as text in aligned columns.
+
+    **Arguments:**
+
+    - `findings`: what to report.
+
+    **Returns:** title, verdict, parameters, initial states, what the data do not tell, how well
+    each trial is explained, warnings and numerics; without a line end.
+    """
+    sentence = textwrap.fill(verdict(findings).replace("R²", "R^2"), WIDTH)
+    parts = [
+        f"{_one_line(findings.title)}\n{sentence}",
+        _estimates("Parameters", findings.estimates, findings.level),
+        _estimates("Initial states", findings.initial_states, findings.level),
+        _list("The data do not tell", findings.unidentifiable),
+        _quality(findings),
+        _list("Warnings", findings.warnings),
+        _numerics(findings),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _columns(title: str, heads: tuple[str, ...], rows: list[tuple[str, ...]], left: str) -> str:
+    """A table; `left` has an `l` for each column set flush left."""
+    table = [heads, *(tuple(_one_line(cell) for cell in row) for row in rows)]
+    widths = [max(len(row[at]) for row in table) for at in range(len(heads))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if kind == "l" else cell.rjust(width)
+            for cell, width, kind in zip(row, widths, left)
+        )
+        for row in table
+    ]
+    return "\n".join([title, *(f"  {line}".rstrip() for line in lines)])
+
+
+def _estimates(title: str, estimates: tuple[Estimate, ...], level: float) -> str:
+    if not estimates:
+        return ""
+    heads = (
+        title[:-1].lower(), "value", "error", "relative", f"{number(100 * level)} % interval",
+        "start", "unit", "",
+    )  # fmt: skip
+    rows = [
+        (estimate.name, *cells(estimate), estimate.unit, ", ".join(flags(estimate)))
+        for estimate in estimates
+    ]
+    return _columns(title, heads, rows, "lrrrrrll")
+
+
+def _list(title: str, items: tuple[str, ...]) -> str:
+    return "\n".join([title, *(f"  {_one_line(item)}" for item in items)]) if items else ""
+
+
+def _quality(findings: Findings) -> str:
+    of = scores(findings)
+    if not of:
+        return ""
+    words = {True: "white", False: "not white", None: MISSING}
+    rows = [
+        (
+            score.trial.name,
+            "held out" if score.trial.held_out else "fitted",
+            score.channel.name,
+            number(score.channel.r_squared, 5),
+            number(score.rms, 3),
+            score.channel.unit,
+            number(score.ratio, 3),
+            words[score.white],
+        )
+        for score in of
+    ]
+    heads = ("trial", "", "channel", "R^2", "rms", "unit", "rms/noise", "residuals")
+    table = _columns("Fit", heads, rows, "lllrrlrl")
+    pooled = pooled_ratio(tuple(score for score in of if score.trial.held_out))
+    if math.isnan(pooled):
+        return table
+    return f"{table}\n  Held-out trials together: {number(pooled, 3)} times the noise."
+
+
+def _numerics(findings: Findings) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in findings.versions.items())
+    lines = [
+        "Numerics",
+        f"  {max(0, len(findings.loss) - 1)} iterations in {seconds(findings.seconds)}; "
+        f"worst constraint residual {number(findings.worst_residual, 2)}",
+        f"  {versions}" if versions else "",
+    ]
+    return "\n".join(line for line in lines if line)
