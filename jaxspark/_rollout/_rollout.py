@@ -22,8 +22,9 @@ from .._kkt import LinearSolver
 from .._step import NewtonOptions
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from .._tableau import AbstractSparkMethod
-from ._density import growth, start_clock, StepDensity
+from ._density import Clock, growth, start_clock, StepDensity
 from ._errors import raise_on_failure
+from ._given import given_times, GivenTimes, Place
 from ._initial import consistency_tolerance
 from ._scan import advance_by, scan_steps, Settings, start, time
 from ._segments import checked, Checkpoint, keep_stages
@@ -40,7 +41,8 @@ def rollout(
     t0: RealScalarLike = 0.0,
     t1: RealScalarLike | None = None,
     h: RealScalarLike | None = None,
-    num_steps: int | np.integer,
+    num_steps: int | np.integer | None = None,
+    ts: Any = None,
     save_every: int | np.integer | None = 1,
     multipliers: bool = False,
     density: StepDensity | None = None,
@@ -51,7 +53,7 @@ def rollout(
     consistency_tol: float | Literal["auto"] | None = "auto",
     throw: bool = True,
 ) -> Solution:
-    r"""Integrate a constrained system with `num_steps` equal steps.
+    r"""Integrate a constrained system with equal steps, or with steps between given times.
 
     Every constraint, the time derivatives of the holonomic ones included, holds to rounding
     error after every step. The result is differentiable, forward and reverse and to second
@@ -68,6 +70,9 @@ def rollout(
     - `t0`: initial time.
     - `t1` or `h`: final time or step size, one of them; time may run backward.
     - `num_steps`: the number of steps. With 0 the initial state is returned.
+    - `ts`: in place of all these the times of all steps, that of the initial state first, shape
+        `(n,)`, increasing or decreasing. Where two are equal no step is made, so that rollouts
+        of different lengths can be padded to one and batched.
     - `save_every`: 1 saves every state, `n` every n-th, `None` only the last. The first
         row is the initial state, the last one the final state.
     - `multipliers`: whether to report the multipliers at the saved times, to full order.
@@ -98,9 +103,17 @@ def rollout(
     """
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
+    given = None
+    if ts is not None:
+        others = {"t1": t1, "h": h, "num_steps": num_steps, "density": density}
+        given, num_steps = given_times(ts, others, dtype)
     _check(method, num_steps, save_every, newton)
     checkpoint = checked(checkpoint)
-    t0, h = _times(t0, t1, h, num_steps, dtype)
+    if given is None:
+        t0, h = _times(t0, t1, h, num_steps, dtype)
+    else:
+        # Without a size of their own: initial checks take this one.
+        t0, h = given.ts[0], jnp.ones((), dtype)
     density = _checked_density(density, t1, dtype)
     args = as_args(args, dtype)
     tolerance = consistency_tolerance(consistency_tol, dtype)
@@ -109,7 +122,7 @@ def rollout(
         int(num_steps), save_every, multipliers, checkpoint, predict, tolerance,
         newton, linear_solver,
     )  # fmt: skip
-    solution = _rollout(system, method, y0, z0, args, t0, h, density, settings)
+    solution = _rollout(system, method, y0, z0, args, t0, h, given or density, settings)
     if not throw:
         return solution
     return raise_on_failure(
@@ -174,14 +187,17 @@ def _check_finite(name: str, value: Any) -> None:
 
 
 @eqx.filter_jit
-def _rollout(system, method, y0, z0, args, t0, h, density, settings: Settings) -> Solution:
+def _rollout(system, method, y0, z0, args, t0, h, pace, settings: Settings) -> Solution:
     flat, y, z = flatten(system, t0, y0, z0, args)
     initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
-    clock = grow = None
-    if density is not None:
-        clock, grow = start_clock(density, flat, t0, y, args), growth(density, flat, args)
+    clock = grow = given = None
+    if isinstance(pace, GivenTimes):
+        clock, given = Place(t0, jnp.zeros((), jnp.int32)), pace
+    elif pace is not None:
+        clock, grow = start_clock(pace, flat, t0, y, args), growth(pace, flat, args)
     carry = start(flat, method, t0, y, z, h, initial, settings, clock)
-    advance = keep_stages(advance_by(flat, method, t0, h, settings, grow), settings.checkpoint)
+    advance = advance_by(flat, method, t0, h, settings, grow, given)
+    advance = keep_stages(advance, settings.checkpoint)
     carry, (ts, ys, zs) = scan_steps(advance, carry, t0, h, settings)
     if settings.save_every is not None:
         ts = jnp.concatenate([t0[None], ts])
@@ -211,5 +227,5 @@ def _rollout(system, method, y0, z0, args, t0, h, density, settings: Settings) -
         result=carry.result,
         stats=carry.stats,
         initial_residuals=initial,
-        step_density=None if carry.clock is None else carry.clock.rho,
+        step_density=carry.clock.rho if isinstance(carry.clock, Clock) else None,
     )

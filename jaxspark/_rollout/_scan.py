@@ -22,6 +22,7 @@ from .._step import (
 from .._system import FlatSystem
 from .._tableau import AbstractSparkMethod
 from ._density import Clock, Growth
+from ._given import GivenTimes, Place
 from ._initial import initial_result, largest
 from ._segments import Checkpoint, segment_length, segmented_scan
 from ._solution import Statistics
@@ -38,7 +39,7 @@ class Carry(eqx.Module):
     guess: Stages
     result: RESULTS
     stats: Statistics
-    clock: Clock | None
+    clock: Clock | Place | None
 
 
 class Settings(eqx.Module):
@@ -83,10 +84,12 @@ def advance_by(
     h: FloatScalar,
     settings: Settings,
     grow: Growth | None,
+    given: GivenTimes | None = None,
 ):
     """The body of the scan: one step, or none once a step has failed.
 
-    - `grow`: how the density of the steps changes; `None` for equal steps.
+    - `grow`: how the density of the steps changes; `given`: the times of all steps; `None`,
+        both, for equal steps.
     """
     linear_solver = select_linear_solver(flat, settings.linear_solver)
     tableau = method.tableau
@@ -96,8 +99,10 @@ def advance_by(
         running: BoolScalar = carry.result == RESULTS.successful
         y, z, stats = carry.y, carry.z, carry.stats
         t = time(carry, t0, h)
-        full, rho = h, h
-        if carry.clock is not None and grow is not None:
+        full, rho, ratio = h, h, 1.0
+        if given is not None:
+            full, ratio = given.step(carry.clock)
+        elif grow is not None:
             rho = carry.clock.rho + h / 2 * grow(t, y, z)
             full = h / rho
         size = jnp.where(running, full, jnp.zeros_like(h))
@@ -107,7 +112,9 @@ def advance_by(
         good = info.result == RESULTS.successful
         if grow is not None:
             good = good & (rho > 0)
-        moved = running & good
+        passed = running & good
+        # Between equal times there is no step.
+        moved = passed & (full != 0) if given is not None else passed
         residuals = flat_residuals(flat, t + size, y1, z1)
         g, gdot, k = (jnp.where(moved, largest(x), 0) for x in residuals)
         stats = Statistics(
@@ -120,8 +127,10 @@ def advance_by(
             max_gdot=jnp.maximum(stats.max_gdot, gdot),
             max_k=jnp.maximum(stats.max_k, k),
         )
-        clock, ratio = carry.clock, 1.0
-        if clock is not None and grow is not None:
+        clock = carry.clock
+        if given is not None:
+            clock = select(passed, given.after(clock), clock)
+        elif grow is not None:
             half = h / 2 * grow(t + size, y1, z1)
             ratio = stop_gradient(rho / (rho + 2 * half))
             clock = select(moved, clock.after(size, rho + half), clock)

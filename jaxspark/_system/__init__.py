@@ -1,6 +1,11 @@
 """Constrained systems: the general class, its two builders, and their flat form."""
 
-from ._check import as_args as as_args, as_state as as_state, check_like as check_like
+from ._check import (
+    as_args as as_args,
+    as_state as as_state,
+    check_like as check_like,
+    constraint_shapes as constraint_shapes,
+)
 from ._constrained import (
     AbstractConstrainedSystem as AbstractConstrainedSystem,
     ConstrainedSystem as ConstrainedSystem,

@@ -1,6 +1,8 @@
 """Parameter identification: from log files to a report."""
 
 from ._check import DataError as DataError, DataWarning as DataWarning
+from ._checkpoint import CheckpointError as CheckpointError
+from ._estimate import estimate as estimate, FitError as FitError
 from ._findings import (
     Channel as Channel,
     Combination as Combination,
@@ -10,7 +12,12 @@ from ._findings import (
     Trial as Trial,
     Whiteness as Whiteness,
 )
+from ._fit import Fit as Fit
 from ._inertia import PlanarBody as PlanarBody, RigidBody as RigidBody
+from ._initial import Start as Start
+from ._log_density import log_density as log_density
+from ._model import Model as Model
+from ._multistart import multistart as multistart
 from ._parameter import Parameter as Parameter
 from ._parameters import (
     bounded as bounded,
@@ -24,6 +31,7 @@ from ._parameters import (
 from ._parametrisation import Parametrisation as Parametrisation
 from ._parametrise import parametrise as parametrise
 from ._prior import AbstractPrior as AbstractPrior, LogNormal as LogNormal, Normal as Normal
+from ._profile import profile as profile
 from ._read import from_dataframe as from_dataframe, read_csv as read_csv
 from ._record import Record as Record, record as record
 from ._report import (
@@ -34,4 +42,12 @@ from ._report import (
     to_text as to_text,
     write_report as write_report,
 )
+from ._robust import (
+    AbstractLoss as AbstractLoss,
+    Cauchy as Cauchy,
+    Huber as Huber,
+    Squares as Squares,
+)
 from ._signal import Signal as Signal
+from ._stochastic import stochastic as stochastic
+from ._uncertainty import Uncertainty as Uncertainty

@@ -1,0 +1,72 @@
+"""A fit on disk, so that it can be stopped and resumed."""
+
+import hashlib
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from ._levenberg import State
+from ._problem import Problem
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that does not belong to this fit, or cannot be read."""
+
+
+def fingerprint(problem: Problem) -> str:
+    """A name of the data, the specifications and the settings of a problem.
+
+    Of functions it knows the names only: what they compute is the user's affair.
+    """
+    digest = hashlib.sha256()
+    for leaf in jax.tree.leaves(eqx.filter(problem, eqx.is_array)):
+        array = np.asarray(leaf)
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(array.tobytes())
+    words = (problem.shared.names, problem.channels, problem.owners, problem.model.step)
+    digest.update(repr((words, problem.model.method)).encode())
+    return digest.hexdigest()
+
+
+def save(path: Path, problem: Problem, state: State, history: list[float]) -> None:
+    """Write a checkpoint; whoever is killed meanwhile leaves the one before."""
+    leaves = jax.tree.leaves(state)
+    arrays = {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+    described = json.dumps({"schema": 1, "fingerprint": fingerprint(problem)})
+    beside = path.with_name(path.name + ".part")
+    with beside.open("wb") as stream:
+        np.savez(stream, history=np.asarray(history), described=np.array(described), **arrays)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(beside, path)
+
+
+def load(path: Path, problem: Problem, like: State) -> tuple[State, list[float]] | None:
+    """The state that was saved, or `None` if there is none.
+
+    **Raises:** `CheckpointError` if the file is none of ours or of another fit.
+    """
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            content: dict[str, Any] = dict(file)
+        described = json.loads(str(content["described"]))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise CheckpointError(
+            f"{path}: this is no checkpoint of jaxspark ({error}). Delete it, or name another file."
+        ) from None
+    if described.get("fingerprint") != fingerprint(problem):
+        raise CheckpointError(
+            f"{path}: this checkpoint belongs to another fit: data, parameters, start values or "
+            "settings have changed since. Delete it to begin again, or name another file."
+        )
+    leaves, structure = jax.tree.flatten(like)
+    found = [jax.numpy.asarray(content[f"leaf_{i}"], leaf.dtype) for i, leaf in enumerate(leaves)]
+    return jax.tree.unflatten(structure, found), [float(x) for x in content["history"]]

@@ -1,0 +1,256 @@
+"""Covariance of estimates from the Jacobian of weighted residuals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ._intervals import intervals as intervals, intervals_in as intervals_in
+from ._null import rounding, sparse_basis, unscaled
+
+
+@dataclass(frozen=True)
+class Information:
+    """What the data tell about the unknowns, as factors; made by [`information`][].
+
+    With the columns of `J` divided by `scale`, `J = Q diag(singular_values) right_vectors`. The
+    first `rank` directions are identified.
+
+    - `singular_values`: largest first.
+    - `right_vectors`: as rows, orthonormal, in scaled unknowns `scale * u`.
+    - `scale`: lengths of the columns of `J`.
+    - `rank`: how many directions the data tell.
+    - `null`: as rows, unit vectors of `u` along which the residuals do not change. Directions
+        are spanned sparsely: those of separate causes have separate entries.
+    """
+
+    singular_values: Float[np.ndarray, " p"]
+    right_vectors: Float[np.ndarray, "p p"]
+    scale: Float[np.ndarray, " p"]
+    rank: int
+    null: Float[np.ndarray, "k p"]
+
+    @property
+    def factor(self) -> Float[np.ndarray, "p rank"]:
+        """`F` so that `F F^T` is the covariance for unit variance."""
+        kept = self.right_vectors[: self.rank] / self.singular_values[: self.rank, None]
+        return (kept / self.scale).T
+
+    @property
+    def rounding(self) -> float:
+        """Entries below this of unit vectors of scaled null directions may be rounding errors."""
+        return rounding(self.singular_values, self.rank)
+
+    def covariance(self, variance: float | int = 1.0) -> Float[np.ndarray, "p p"]:
+        """`variance` times the pseudo-inverse of the information, over identified directions.
+
+        The pseudo-inverse is that of scaled unknowns, scaled back. Variances of unknowns that
+        take part in a null direction are infinite in truth: see [`unidentifiable`][].
+        """
+        return variance * (self.factor @ self.factor.T)
+
+
+def information(
+    J: Float[np.ndarray, "n p"], scale: Float[np.ndarray, " p"] | None = None, rtol: float = 1e-9
+) -> Information:
+    """What the data tell about the unknowns, from singular values.
+
+    `J^T J` is never formed: it would square the condition number. Columns are scaled to unit
+    length first, so that units of the unknowns do not matter. Priors are further rows of `J`.
+
+    **Arguments:**
+
+    - `J`: derivative of the weighted residuals by the unknowns.
+    - `scale`: lengths to divide the columns by, positive; default: their own. Larger ones than
+        their own mark columns of which a part was eliminated.
+    - `rtol`: directions with singular values below `rtol` times the largest (or below `rtol`, if
+        that is less than 1) are null directions, and so are columns of zeros. It should be well
+        above the relative error of `J`: 1e-9 suits derivatives in double precision, 1e-4
+        those in single precision.
+
+    **Returns:** the [`Information`][].
+
+    **Raises:** `ValueError` for entries that are not finite.
+    """
+    J = np.asarray(J, np.float64)
+    check_finite("J", J)
+    count = J.shape[1]
+    scale = column_lengths(J) if scale is None else np.asarray(scale, np.float64)
+    smallest = scale[scale > 0].min(initial=np.inf)
+    scale = np.where(scale > 0, scale, smallest if np.isfinite(smallest) else 1.0)
+    if not count:
+        empty = np.zeros((0, 0))
+        return Information(np.zeros(0), empty, scale, 0, empty)
+    triangle = np.zeros((count, count))
+    rows = np.array(np.linalg.qr(J / scale, mode="r"))
+    triangle[: rows.shape[0]] = rows
+    _, singular, right = np.linalg.svd(triangle)
+    rank = int(np.sum(singular > rtol * max(float(singular[0]), 1.0)))
+    null = unscaled(sparse_basis(right[rank:], rounding(singular, rank)), scale)
+    return Information(singular, right, scale, rank, null)
+
+
+def column_lengths(J: Float[np.ndarray, "n p"]) -> Float[np.ndarray, " p"]:
+    """Euclidean lengths of columns, without overflow."""
+    largest = np.abs(J).max(axis=0, initial=0.0)
+    return largest * np.linalg.norm(J / np.where(largest > 0, largest, 1.0), axis=0)
+
+
+def unidentifiable(
+    found: Information,
+    dphysical: Float[np.ndarray, "m p"] | None = None,
+    mask_threshold: float = 1e-6,
+) -> Bool[np.ndarray, " m"]:
+    """Which unknowns take part in a null direction, by more than rounding.
+
+    **Arguments:**
+
+    - `found`: what the data tell about the unknowns.
+    - `dphysical`: derivative by the unknowns of the quantities asked about; default: the unknowns
+        themselves.
+    - `mask_threshold`: cosine of the angle, in scaled unknowns, between the gradient of a
+        quantity and the null directions, above which it is not told. Where null directions are
+        known less precisely, since the next singular value is small, the threshold is higher.
+
+    **Returns:** true where the data do not tell the quantity.
+    """
+    null = found.right_vectors[found.rank :]
+    tolerance = max(mask_threshold, found.rounding)
+    if dphysical is None:
+        return np.linalg.norm(null, axis=0) > tolerance
+    gradients = dphysical / found.scale
+    largest = np.abs(gradients).max(axis=1, keepdims=True, initial=0.0)
+    gradients = gradients / np.where(largest > 0, largest, 1.0)
+    along = np.linalg.norm(gradients @ null.T, axis=1)
+    return along > tolerance * np.linalg.norm(gradients, axis=1)
+
+
+def noise_variance(r: Float[np.ndarray, " n"], num_unknowns: int, num_priors: int = 0) -> float:
+    """Estimate of the variance of weighted residuals, `s^2 = r.r / (n - p)`.
+
+    It is one if the model is right and the noise as strong as said. Each prior counts as a datum.
+
+    **Arguments:**
+
+    - `r`: weighted residuals; those of priors last.
+    - `num_unknowns`: number `p` of directions that were estimated: the rank of `J`.
+    - `num_priors`: how many of the residuals are those of priors.
+
+    **Returns:** the variance.
+
+    **Raises:** `ValueError` if there are not more data than unknowns.
+    """
+    check_finite("r", r)
+    data = r.size - num_priors
+    if data <= num_unknowns:
+        raise ValueError(
+            f"there are {data} data and {num_unknowns} unknowns: the strength of the noise cannot "
+            "be estimated. Record more, hold some parameters, or take the noise as given "
+            "(variance 1)."
+        )
+    return float(r @ r) / (r.size - num_unknowns)
+
+
+def newey_west(
+    J: Float[np.ndarray, "n p"],
+    r: Float[np.ndarray, " n"],
+    lags: int,
+    segments: Sequence[int] | Int[np.ndarray, " s"] | None = None,
+    *,
+    num_priors: int = 0,
+    rtol: float = 1e-9,
+) -> Float[np.ndarray, "p p"]:
+    """Covariance of the unknowns that allows for autocorrelated residuals of varying strength.
+
+    The weights `1 - lag / (lags + 1)` are those of Bartlett; the whole is multiplied by
+    `n / (n - p)`. As in [`information`][], only identified directions count.
+
+    **Arguments:**
+
+    - `J`: derivative of the weighted residuals, `r`, by the unknowns.
+    - `r`: weighted residuals, those of priors last.
+    - `lags`: over how many samples residuals may be correlated; 0 for varying strength alone.
+    - `segments`: lengths of runs of consecutive samples, such as a channel of a trial: no lag
+        crosses their ends. Their sum is the number of data. Default: one run.
+    - `num_priors`: how many rows, at the end, are those of priors. They are independent, of
+        variance 1.
+    - `rtol`: as for [`information`][].
+
+    **Returns:** the covariance. It scales with the residuals: multiply it with no variance.
+
+    **Raises:** `ValueError` for runs that do not add up, or too few data.
+
+    Source: W. K. Newey & K. D. West, *A simple, positive semi-definite, heteroskedasticity and
+    autocorrelation consistent covariance matrix*.
+    """
+    data = r.size - num_priors
+    runs = [data] if segments is None else [int(length) for length in segments]
+    if sum(runs) != data or min(runs, default=0) < 0:
+        raise ValueError(
+            f"segments add up to {sum(runs)} samples; there are {data} data "
+            f"({r.size} residuals, {num_priors} of them of priors)."
+        )
+    if lags < 0:
+        raise ValueError(f"lags must not be negative; got {lags}.")
+    found = information(J, rtol=rtol)
+    if data <= found.rank:
+        raise ValueError(f"there are {data} data and {found.rank} unknowns: too few data.")
+    factor = found.factor
+    influence = np.asarray(J, np.float64) / found.scale @ (factor * found.scale[:, None])
+    scores = influence[:data] * r[:data, None]
+    spread = influence[data:].T @ influence[data:]
+    first = 0
+    for length in runs:
+        spread += data / (data - found.rank) * _bartlett(scores[first : first + length], lags)
+        first += length
+    return factor @ spread @ factor.T
+
+
+def _bartlett(scores: Float[np.ndarray, "n k"], lags: int) -> Float[np.ndarray, "k k"]:
+    """Lagged products with Bartlett's weights, as those of sums over `lags + 1` samples.
+
+    The cost does not depend on `lags`, and the result is positive semidefinite.
+    """
+    if not lags or not len(scores):
+        return scores.T @ scores
+    total = np.cumsum(np.concatenate([np.zeros((1, scores.shape[1])), scores]), axis=0)
+    ends = np.arange(1, len(scores) + lags + 1)
+    sums = total[np.minimum(ends, len(scores))] - total[np.maximum(ends - lags - 1, 0)]
+    return sums.T @ sums / (lags + 1)
+
+
+def delta(
+    covariance: Float[np.ndarray, "p p"], dphysical: Float[np.ndarray, "m p"]
+) -> Float[np.ndarray, "m m"]:
+    """Covariance of physical quantities, to first order.
+
+    **Arguments:**
+
+    - `covariance`: of the unknowns.
+    - `dphysical`: derivative of the quantities by the unknowns.
+
+    **Returns:** the covariance of the quantities.
+    """
+    product = dphysical @ covariance @ dphysical.T
+    return (product + product.T) / 2
+
+
+def correlation(covariance: Float[np.ndarray, "p p"]) -> Float[np.ndarray, "p p"]:
+    """Correlation matrix of a covariance; NaN beside the diagonal where a variance is zero."""
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    errors = np.where(errors > 0, errors, np.nan)
+    matrix = np.clip(covariance / errors[:, None] / errors[None, :], -1.0, 1.0)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+def check_finite(name: str, values: np.ndarray) -> None:
+    """Raise a `ValueError` that names the first entry that is not finite."""
+    bad = ~np.isfinite(values)
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(
+            f"{name} has {int(bad.sum())} entries that are not finite, first {name}{list(at)} = "
+            f"{values[at]}. Leave out missing samples before."
+        )

@@ -1,0 +1,144 @@
+"""The fit: from a model and records to estimates."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from tqdm import tqdm
+
+from ._checkpoint import load, save
+from ._compile import compiled
+from ._fit import Fit
+from ._levenberg import advance, begin, Options, State
+from ._model import Model
+from ._problem import channel_names, make_problem, Problem
+from ._record import Record
+from ._shooting import shooting_problem
+
+
+_advance = compiled(advance)
+
+
+class FitError(RuntimeError):
+    """The fit failed; the message says how, `fit` is what was reached, if anything."""
+
+    def __init__(self, message: str, fit: Fit | None = None):
+        super().__init__(message)
+        self.fit = fit
+
+
+def estimate(
+    model: Model,
+    records: Record | Sequence[Record],
+    *,
+    window: float | None = None,
+    start: Any = None,
+    max_iterations: int = 100,
+    checkpoint: str | Path | None = None,
+    progress: bool = True,
+    throw: bool = True,
+) -> Fit:
+    """Estimate the parameters of a model by least squares, or a robust loss, from records.
+
+    Levenberg's and Marquardt's method on exact Jacobians, by forward differentiation of the
+    simulation; unknown noise is estimated along the way, channel by channel.
+
+    **Arguments:**
+
+    - `model`: a [`jaxspark.fit.Model`][].
+    - `records`: one [`jaxspark.fit.Record`][] for each trial.
+    - `window`: multiple shooting with windows of this length (s), for long and for chaotic
+        records: each has a start of its own, and that they join is a constraint of the fit.
+    - `start`: parameters to start from in place of the specifications' own: a tree as the
+        system's `args`, or a vector of physical values.
+    - `max_iterations`: evaluations of the model and its Jacobian.
+    - `checkpoint`: a file, written after every iteration. If it exists the fit goes on from
+        there, and ends as if it had not been interrupted.
+    - `progress`: whether to show a progress bar.
+    - `throw`: whether to raise an error if it does not converge; otherwise look at `converged`
+        and `message` of the fit.
+
+    **Returns:** a [`jaxspark.fit.Fit`][].
+
+    **Raises:** `DataError` for records that do not suit the model; `FitError` if the model cannot
+    be simulated from the start, or, if `throw`, the iteration does not converge;
+    `CheckpointError` if the checkpoint belongs to another fit.
+
+    ??? cite "Reference"
+        J. J. More, *The Levenberg-Marquardt algorithm: implementation and theory* (1978);
+        H. G. Bock, *Recent advances in parameter identification techniques for O.D.E.* (1983).
+    """
+    begun = time.perf_counter()
+    records = [records] if isinstance(records, Record) else list(records)
+    known, sigma = initial_noise(model, records)
+    if window is None:
+        problem = make_problem(model, records)
+    else:
+        problem = shooting_problem(model, records, window, sigma)
+    u = problem.start
+    if start is not None:
+        u = u.at[: problem.shared.size].set(problem.shared.unconstrained(start))
+    options = Options(jnp.asarray(known), jnp.ones(problem.size, bool))
+    state = begin(problem, u, jnp.asarray(sigma), options)
+    history: list[float] = []
+    path = None if checkpoint is None else Path(checkpoint)
+    if path is not None:
+        state, history = load(path, problem, state) or (state, history)
+    state = _iterate(problem, state, options, history, max_iterations, path, progress)
+    seconds = time.perf_counter() - begun
+    fit = Fit(model, tuple(records), problem, options, state, tuple(history), seconds)
+    return _verdict(fit, throw)
+
+
+def initial_noise(model: Model, records: Sequence[Record]) -> tuple[list[bool], np.ndarray]:
+    """Which channels' noise is known, and where its estimation starts."""
+    names = channel_names(model, records)
+    given = dict(model.noise or {})
+    for name, value in given.items():
+        if name not in names:
+            raise ValueError(f"noise: there is no channel {name!r}; there are {', '.join(names)}.")
+        if not value > 0:
+            raise ValueError(f"noise: {name} must be positive; got {value}.")
+    spread = [np.concatenate([r.channels[name] for r in records]) for name in names]
+    # Of a constant channel nothing is known but its size.
+    sizes = [np.nanstd(x) or np.nanmax(np.abs(x)) or 1.0 for x in spread]
+    return [n in given for n in names], np.array([given.get(n, s) for n, s in zip(names, sizes)])
+
+
+def _iterate(
+    problem: Problem,
+    state: State,
+    options: Options,
+    history: list[float],
+    max_iterations: int,
+    path: Path | None,
+    progress: bool,
+) -> State:
+    total = max(max_iterations - int(state.iteration), 0)
+    with tqdm(total=total, desc="fit", unit="it", disable=not progress) as bar:
+        bar.set_postfix_str("compiling, on first use")
+        while not (bool(state.done) or bool(state.stuck)) and int(state.iteration) < max_iterations:
+            state = _advance(problem, state, options)
+            loss = float(state.found.loss)
+            if np.isfinite(loss):
+                history.append(loss)
+            if path is not None:
+                save(path, problem, state, history)
+            bar.update()
+            bar.set_postfix_str(f"loss {loss:.6g}")
+    return state
+
+
+def _verdict(fit: Fit, throw: bool) -> Fit:
+    if not fit.history:
+        raise FitError(
+            "The model cannot be simulated from the start: choose other start values, a smaller "
+            "step, or look at jaxspark.fit.simulate(model, record), which says where it fails.",
+            None,
+        )
+    if throw and not fit.converged:
+        raise FitError(fit.message, fit)
+    return fit

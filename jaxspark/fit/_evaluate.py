@@ -1,0 +1,167 @@
+"""Residuals, their exact Jacobian, and what least squares needs of both."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .._custom_types import BoolScalar, FloatScalar
+from ._compile import compiled
+from ._predict import predict_trial, Prediction
+from ._problem import Problem
+
+
+class Evaluation(eqx.Module):
+    """A model at given unknowns.
+
+    - `loss`: half the sum of all weighted squares, priors included.
+    - `factors`: of each trial the triangular factor of `[Jacobian, residual]`, by the unknowns
+        that act on it; weighted.
+    - `prior`: the same of the priors, by the parameters.
+    - `squares`, `counts`: of each channel the weighted sum of squares in its unit, and the number
+        of samples.
+    - `ends`, `starts`: of each trial its state at the end, in the tangent coordinates of the next
+        one's start, and that at its start in its own, with derivatives as last columns;
+        `None` unless trials are windows of one motion.
+    - `good`: whether all trials could be simulated.
+    - `worst`: the worst residual of all constraints.
+    """
+
+    loss: FloatScalar
+    factors: Float[Array, "trials q1 q1"]
+    prior: Float[Array, "p1 p1"]
+    squares: Float[Array, " channels"]
+    counts: Float[Array, " channels"]
+    ends: Float[Array, "trials d q1"] | None
+    starts: Float[Array, "trials d q1"] | None
+    good: BoolScalar
+    worst: FloatScalar
+
+
+def evaluate(
+    problem: Problem, u: Float[Array, " p"], sigma: Float[Array, " channels"]
+) -> Evaluation:
+    """Simulate all trials and differentiate them forward, in one pass.
+
+    **Arguments:**
+
+    - `u`: the unknowns; `sigma`: standard deviation of each channel, in its unit.
+    """
+    windows = bool(problem.links)
+    local = u[problem.local()]
+    following = jax.tree.map(lambda x: jnp.roll(x, -1, 0), problem.tangents)
+    loss = problem.model.loss
+
+    def of_trial(x, at, following, data):
+        def function(x):
+            found = predict_trial(problem, x, at, data)
+            where = (found.y1, found.z1), (found.y0, found.z0)
+            state = following.coordinates(*where[0]), at.coordinates(*where[1])
+            difference = jnp.where(data.present, found.values - data.measured, 0)
+            return (difference, state), (difference, state, found)
+
+        jacobian, (difference, state, found) = jax.jacfwd(function, has_aux=True)(x)
+        by_channel = loss.weight((difference / sigma[None, :]) ** 2)
+        cost = jnp.sum(jnp.where(data.present, loss.rho((difference / sigma[None, :]) ** 2), 0))
+        squares = jnp.sum(by_channel * difference**2, 0)
+        root = jnp.sqrt(by_channel) / sigma[None, :]
+        rows = jnp.concatenate([jacobian[0], difference[..., None]], 2) * root[..., None]
+        factor = triangle(rows.reshape(-1, rows.shape[2]))
+        moves = [jnp.concatenate([J, s[:, None]], 1) for J, s in zip(jacobian[1], state)]
+        return cost, factor, squares, jnp.sum(data.present, 0), *moves, found
+
+    cost, factors, squares, counts, ends, starts, found = jax.vmap(of_trial)(
+        local, problem.tangents, following, problem.data
+    )
+    prior = problem.shared.prior_residuals(u[: problem.shared.size])
+    by_prior = jax.jacfwd(problem.shared.prior_residuals)(u[: problem.shared.size])
+    total = 0.5 * (jnp.sum(cost) + jnp.sum(prior**2))
+    good = jnp.all(found.good) & jnp.isfinite(total) & jnp.all(jnp.isfinite(factors))
+    return Evaluation(
+        jnp.where(good, total, jnp.inf),
+        factors,
+        triangle(jnp.concatenate([by_prior, prior[:, None]], 1)),
+        jnp.sum(squares, 0),
+        jnp.sum(counts, 0).astype(squares.dtype),
+        ends if windows else None,
+        starts if windows else None,
+        good,
+        jnp.max(found.residual),
+    )
+
+
+def unknown_yet(problem: Problem, dtype: Any) -> Evaluation:
+    """What stands for an evaluation before the first."""
+    (n, q), p, d = problem.local().shape, problem.shared.size, problem.num_start
+    channels = jnp.zeros(len(problem.channels), dtype)
+    moves = jnp.zeros((n, d, q + 1), dtype) if problem.links else None
+    return Evaluation(
+        jnp.full((), jnp.inf, dtype),
+        jnp.zeros((n, q + 1, q + 1), dtype),
+        jnp.zeros((p + 1, p + 1), dtype),
+        channels,
+        channels,
+        moves,
+        moves,
+        jnp.asarray(False),
+        jnp.zeros((), dtype),
+    )
+
+
+def triangle(rows: Float[Array, "n q"]) -> Float[Array, "q q"]:
+    """The triangular factor `R` with `R^T R = rows^T rows`."""
+    n, q = rows.shape
+    if n < q:
+        rows = jnp.concatenate([rows, jnp.zeros((q - n, q), rows.dtype)])
+    return jnp.linalg.qr(rows, mode="r")
+
+
+def assembled(
+    problem: Problem, found: Evaluation
+) -> tuple[Float[Array, "m p"], Float[Array, " m"]]:
+    """All rows of the least-squares problem, compressed: `A` and `b` of `|A d + b|`."""
+    index, size = problem.local(), problem.size
+    n, q = index.shape
+    trials = jnp.arange(n)[:, None, None]
+    rows = jnp.arange(q + 1)[None, :, None]
+    A = jnp.zeros((n, q + 1, size), found.factors.dtype)
+    A = A.at[trials, rows, index[:, None, :]].set(found.factors[..., :-1])
+    prior = jnp.pad(found.prior[:, :-1], ((0, 0), (0, size - problem.shared.size)))
+    A = jnp.concatenate([A.reshape(-1, size), prior])
+    return A, jnp.concatenate([found.factors[..., -1].reshape(-1), found.prior[:, -1]])
+
+
+def continuity(
+    problem: Problem, found: Evaluation
+) -> tuple[Float[Array, "c p"], Float[Array, " c"]]:
+    """The jumps from each window to the next, and their derivative."""
+    assert found.ends is not None and found.starts is not None
+    index, size = problem.local(), problem.size
+    before = np.asarray(problem.links)
+    n, d = before.size, found.ends.shape[1]
+    trials, rows = jnp.arange(n)[:, None, None], jnp.arange(d)[None, :, None]
+    C = jnp.zeros((n, d, size), found.ends.dtype)
+    C = C.at[trials, rows, index[before][:, None, :]].add(found.ends[before, :, :-1])
+    C = C.at[trials, rows, index[before + 1][:, None, :]].add(-found.starts[before + 1, :, :-1])
+    jumps = found.ends[before, :, -1] - found.starts[before + 1, :, -1]
+    return C.reshape(n * d, size), jumps.reshape(-1)
+
+
+@compiled
+def residuals_and_jacobian(
+    problem: Problem, u: Float[Array, " p"]
+) -> tuple[Prediction, Float[Array, "trials samples channels q"]]:
+    """The prediction of all trials and its derivative by the unknowns that act on each."""
+
+    def of_trial(x, at, data):
+        def function(x):
+            found = predict_trial(problem, x, at, data)
+            return found.values, found
+
+        jacobian, found = jax.jacfwd(function, has_aux=True)(x)
+        return found, jacobian
+
+    return jax.vmap(of_trial)(u[problem.local()], problem.tangents, problem.data)

@@ -1,0 +1,213 @@
+"""Levenberg's and Marquardt's iteration, with continuity of windows as constraints."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from .._custom_types import BoolScalar, FloatScalar, IntScalar
+from ._evaluate import assembled, continuity, evaluate, Evaluation, unknown_yet
+from ._problem import Problem
+
+
+# A step in multiples of standard errors that is not worth another iteration.
+ENOUGH = 1e-4
+# Smallest reduction that rounding errors leave, relative to the loss.
+ROUNDING = 1e-13
+MOST_DAMPING = 1e10
+# Noise that changes by less than this is not estimated again.
+NOISE_SETTLED = 1e-2
+MOST_ROUNDS = 6
+
+
+class State(eqx.Module):
+    """Where the iteration is. Everything that the next iterations depend on.
+
+    - `u`: the unknowns; `found`: the model there.
+    - `sigma`: standard deviation of each channel; `rounds`: how often it was estimated.
+    - `damping`, `growth`, `scale`: of steps: `|A d + b|^2 + damping |scale d|^2`.
+    - `price`: of jumps between windows, in the merit function.
+    - `iteration`: how many were made; `done`: whether it has converged; `stuck`: whether it
+        cannot go on.
+    """
+
+    u: Float[Array, " p"]
+    found: Evaluation
+    sigma: Float[Array, " channels"]
+    rounds: IntScalar
+    damping: FloatScalar
+    growth: FloatScalar
+    scale: Float[Array, " p"]
+    price: FloatScalar
+    iteration: IntScalar
+    done: BoolScalar
+    stuck: BoolScalar
+
+
+class Options(eqx.Module):
+    """What is fixed in a fit.
+
+    - `known`: which channels' noise is known.
+    - `free`: which unknowns are changed.
+    """
+
+    known: Bool[Array, " channels"]
+    free: Bool[Array, " p"]
+
+
+def begin(
+    problem: Problem, u: Float[Array, " p"], sigma: Float[Array, " channels"], options: Options
+) -> State:
+    """The state before the first iteration, which only evaluates the model at `u`."""
+    nothing = unknown_yet(problem, u.dtype)
+    zero = jnp.zeros((), jnp.int32)
+    one = jnp.ones((), u.dtype)
+    no = jnp.asarray(False)
+    return State(u, nothing, sigma, zero, 1e-3 * one, 2 * one, jnp.zeros_like(u), one, zero, no, no)
+
+
+def advance(problem: Problem, state: State, options: Options) -> State:
+    """One iteration: a step, the model after it, and what follows from that.
+
+    Source: K. Madsen, H. B. Nielsen & O. Tingleff, *Methods for non-linear least squares
+    problems* (2004), section 3.2, for the damping; J. J. More, *The Levenberg-Marquardt
+    algorithm: implementation and theory* (1978), for the scaling; H. G. Bock, *Recent advances in
+    parameter identification techniques for O.D.E.* (1983), for windows.
+    """
+    fresh = ~jnp.isfinite(state.found.loss)
+    step, predicted, scale, needed = _propose(problem, state, options)
+    step = jnp.where(fresh, 0, step)
+    u = state.u + step
+    found = evaluate(problem, u, state.sigma)
+    price = jnp.maximum(state.price, 2 * needed)
+    before, after = (_merit(problem, x, price) for x in (state.found, found))
+    gain = (before - after) / jnp.where(predicted > 0, predicted, 1)
+    rounding = ROUNDING * jnp.abs(before)
+    accepted = found.good & (fresh | (gain > 0) | (jnp.abs(before - after) <= rounding))
+    shrunk = state.damping * jnp.maximum(1 / 3, 1 - (2 * jnp.clip(gain, 0, 1) - 1) ** 3)
+    damping = jnp.where(accepted, shrunk, state.damping * state.growth)
+    damping = jnp.where(fresh, state.damping, jnp.maximum(damping, 1e-14))
+    growth = jnp.where(accepted, 2.0, 2 * state.growth)
+    kept = _select(accepted, found, state.found)
+    small = _small(problem, kept, predicted) & ~fresh & (accepted | (predicted <= rounding))
+    settled = small & _continuous(problem, kept)
+    sigma, changed = _noise(problem, kept, state, options)
+    again = settled & changed
+    # Other weights: the model must be evaluated with them.
+    kept = eqx.tree_at(lambda x: x.loss, kept, jnp.where(again, jnp.inf, kept.loss))
+    failed = fresh & ~found.good
+    return State(
+        jnp.where(accepted, u, state.u),
+        kept,
+        jnp.where(again, sigma, state.sigma),
+        state.rounds + again,
+        damping,
+        jnp.where(fresh, state.growth, growth),
+        scale,
+        price,
+        state.iteration + 1,
+        settled & ~changed,
+        failed | (damping > MOST_DAMPING),
+    )
+
+
+def _propose(problem: Problem, state: State, options: Options):
+    """A step, how much it should gain, the scales, and the multipliers' size."""
+    A, b = assembled(problem, state.found)
+    A = jnp.where(options.free[None, :], A, 0)
+    lengths = jnp.sqrt(jnp.sum(A**2, 0))
+    scale = jnp.maximum(state.scale, lengths)
+    weights = jnp.where(scale > 0, scale, 1)
+    # In coordinates in which the damping is a multiple of the unit matrix.
+    scaled = A / weights[None, :]
+    if not problem.links:
+        damped = jnp.concatenate([scaled, jnp.sqrt(state.damping) * jnp.eye(len(weights))])
+        w = -_least_squares(damped, jnp.pad(b, (0, len(weights))))
+        predicted = _gain(scaled @ w, b)
+        step = jnp.where(options.free, w / weights, 0)
+        return step, predicted, scale, jnp.zeros_like(state.price)
+    C, c = continuity(problem, state.found)
+    C = jnp.where(options.free[None, :], C, 0) / weights[None, :]
+    Q, R = jnp.linalg.qr(C.T, mode="complete")
+    count = C.shape[0]
+    range_, null = Q[:, :count], Q[:, count:]
+    first = -range_ @ jax.scipy.linalg.solve_triangular(R[:count].T, c, lower=True)
+    reduced, rest = scaled @ null, scaled @ first + b
+    damped = jnp.concatenate([reduced, jnp.sqrt(state.damping) * jnp.eye(null.shape[1])])
+    w = first - null @ _least_squares(damped, jnp.concatenate([rest, null.T @ first * 0]))
+    gradient = scaled.T @ (scaled @ w + b)
+    multiplier = jax.scipy.linalg.solve_triangular(R[:count], range_.T @ gradient)
+    needed = jnp.max(jnp.abs(multiplier))
+    price = jnp.maximum(state.price, 2 * needed)
+    predicted = _gain(scaled @ w, b) + price * jnp.sum(jnp.abs(c))
+    return jnp.where(options.free, w / weights, 0), predicted, scale, needed
+
+
+def _gain(move: Float[Array, " m"], b: Float[Array, " m"]) -> FloatScalar:
+    """How much less half the sum of squares becomes, without cancellation."""
+    return -jnp.sum(move * (b + 0.5 * move))
+
+
+def _least_squares(A: Float[Array, "m n"], b: Float[Array, " m"]) -> Float[Array, " n"]:
+    Q, R = jnp.linalg.qr(A)
+    return jax.scipy.linalg.solve_triangular(R, Q.T @ b)
+
+
+def _merit(problem: Problem, found: Evaluation, price: FloatScalar) -> FloatScalar:
+    if not problem.links:
+        return found.loss
+    return found.loss + price * jnp.sum(jnp.abs(continuity(problem, found)[1]))
+
+
+def _small(problem: Problem, found: Evaluation, predicted: FloatScalar) -> BoolScalar:
+    """Whether a step changes the unknowns by little of their standard errors."""
+    data = jnp.sum(found.counts)
+    variance = 2 * found.loss / jnp.maximum(data - problem.size, 1)
+    least = jnp.finfo(predicted.dtype).tiny
+    return 2 * predicted <= jnp.maximum(ENOUGH**2 * variance, least)
+
+
+def _continuous(problem: Problem, found: Evaluation) -> BoolScalar:
+    if not problem.links:
+        return jnp.asarray(True)
+    jumps = continuity(problem, found)[1]
+    return jnp.max(jnp.abs(jumps)) <= jnp.sqrt(jnp.finfo(jumps.dtype).eps) * 0.1
+
+
+def _noise(problem: Problem, found: Evaluation, state: State, options: Options):
+    """The standard deviation of each channel, and whether that is news.
+
+    The unknowns take their share of the degrees of freedom from all channels alike.
+    """
+    total = jnp.sum(found.counts)
+    share = jnp.maximum(1 - problem.size / total, 1 / total)
+    estimate = jnp.sqrt(found.squares / (jnp.maximum(found.counts, 1) * share))
+    # Of a channel that is met exactly there is no noise to estimate.
+    estimate = jnp.where(estimate > 1e-9 * state.sigma, estimate, state.sigma)
+    sigma = jnp.where(options.known, state.sigma, estimate)
+    news = jnp.max(jnp.abs(jnp.log(sigma / state.sigma)))
+    return sigma, (news > NOISE_SETTLED) & (state.rounds < MOST_ROUNDS)
+
+
+def _select(chosen: BoolScalar, a: Any, b: Any) -> Any:
+    return jax.tree.map(lambda a, b: jnp.where(chosen, a, b), a, b)
+
+
+def run(
+    problem: Problem,
+    u: Float[Array, " p"],
+    sigma: Float[Array, " channels"],
+    options: Options,
+    max_iterations: int | Int[Array, ""] = 100,
+) -> State:
+    """Iterate until it converges: one compiled loop, for batches."""
+
+    def going(state):
+        return ~state.done & ~state.stuck & (state.iteration < max_iterations)
+
+    def body(state):
+        return advance(problem, state, options)
+
+    return jax.lax.while_loop(going, body, begin(problem, u, sigma, options))

@@ -1,0 +1,52 @@
+"""The posterior density of the unknowns, for samplers."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._custom_types import FloatScalar
+from ._fit import Fit
+from ._predict import predict_trial, Prediction
+from ._problem import Data, Problem
+
+
+def log_density(fit: Fit) -> Callable[[Float[Array, " p"]], FloatScalar]:
+    """The logarithm of the posterior density, up to a constant, for instance for blackjax.
+
+    **Arguments:**
+
+    - `fit`: of which the model, the records and the noise (`fit.sigma`) are taken.
+
+    **Returns:** a function of the vector of all unknowns, `fit.state.u` at the estimate: the
+    coordinates without bounds of the parameters, then those of starts. Parameters without a prior
+    are uniform in these coordinates. It can be differentiated, forward and reverse, compiled and
+    batched; where the simulation fails it is minus infinity.
+    """
+    problem, sigma = fit.problem, jnp.asarray(fit.state.sigma)
+
+    def density(u: Float[Array, " p"]) -> FloatScalar:
+        return -loss(problem, u, sigma)
+
+    return density
+
+
+def loss(problem: Problem, u: Float[Array, " p"], sigma: Float[Array, " channels"]) -> FloatScalar:
+    """Half the sum of all weighted squares, priors included; infinite where a trial fails."""
+    local = u[problem.local()]
+    each = jax.vmap(lambda x, at, data: predict_trial(problem, x, at, data))
+    found = each(local, problem.tangents, problem.data)
+    cost = jax.vmap(lambda at, data: trial_loss(problem, at, data, sigma))(found, problem.data)
+    prior = problem.shared.prior_residuals(u[: problem.shared.size])
+    total = jnp.sum(cost) + 0.5 * jnp.sum(prior**2)
+    return jnp.where(jnp.all(found.good), total, jnp.inf)
+
+
+def trial_loss(
+    problem: Problem, found: Prediction, data: Data, sigma: Float[Array, " channels"]
+) -> FloatScalar:
+    """The loss of one trial, priors apart."""
+    difference = jnp.where(data.present, found.values - data.measured, 0)
+    each = problem.model.loss.rho((difference / sigma[None, :]) ** 2)
+    return 0.5 * jnp.sum(jnp.where(data.present, each, 0))

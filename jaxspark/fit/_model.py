@@ -1,0 +1,99 @@
+"""What is fitted: a system, what of it is measured, and what is unknown."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .._system import AbstractConstrainedSystem
+from .._tableau import AbstractSparkMethod, Gauss
+from ._initial import Start
+from ._robust import AbstractLoss, Squares
+
+
+Interpolation = Literal["cubic", "linear", "previous"]
+
+
+class Model(eqx.Module):
+    r"""A mechanism, its sensors and its unknown parameters.
+
+    **Arguments:**
+
+    - `system`: any jaxspark system. Its functions get as `args` the tree `parameters` with
+        numbers in place of specifications; and, if the records have inputs, `args["inputs"]`,
+        functions of time by name (then `parameters` must be a dictionary).
+    - `observe`: `observe(t, y, z, lam, psi, args)`, a dictionary of scalars, one for each channel
+        of the records: sensors with their gain and bias; `lam`, `psi` are the multipliers, for
+        reaction forces.
+    - `parameters`: any PyTree of specifications ([`jaxspark.fit.positive`][] and others) and
+        constants.
+    - `start`: where trials start, a [`jaxspark.fit.Start`][].
+    - `step`: the longest step (s); samples closer than this have one step between them.
+    - `method`: of the steps; default `Gauss(2)`, of order 4.
+    - `noise`: standard deviation of each channel's noise, by name, in its unit; what is not given
+        is estimated.
+    - `inputs`: how each input is interpolated, by name, `"cubic"` (default), `"linear"` or
+        `"previous"`. What prescribes a motion in a constraint must be `"cubic"`.
+    - `delays`: `delays(args)`, a dictionary of the delay (s) of some channels: these show what
+        was `delay` ago.
+    - `loss`: [`jaxspark.fit.Squares`][], or a robust one, [`jaxspark.fit.Huber`][] or
+        [`jaxspark.fit.Cauchy`][].
+    - `points`: `points(t, y, args)`, positions of points of the mechanism, shape `(n, 2)` or
+        `(n, 3)` (m), and `lines`: pairs of their numbers, for the animation in reports.
+    - `title`: of reports.
+    """
+
+    system: AbstractConstrainedSystem
+    observe: Callable[..., Mapping[str, Any]]
+    parameters: Any
+    start: Start
+    step: float = eqx.field(static=True)
+    method: AbstractSparkMethod = Gauss(2)
+    noise: Mapping[str, float] | None = None
+    inputs: Mapping[str, Interpolation] | None = eqx.field(static=True, default=None)
+    delays: Callable[[Any], Mapping[str, Any]] | None = None
+    loss: AbstractLoss = Squares()
+    points: Callable[..., Any] | None = None
+    lines: tuple[tuple[int, int], ...] = eqx.field(static=True, default=())
+    title: str = eqx.field(static=True, default="Parameter identification")
+
+    def __check_init__(self):
+        if not isinstance(self.system, AbstractConstrainedSystem):
+            raise TypeError(f"system must be a jaxspark system; got {self.system!r}.")
+        if not isinstance(self.start, Start):
+            raise TypeError(f"start must be jaxspark.fit.Start(y, z); got {self.start!r}.")
+        if not (np.isfinite(self.step) and self.step > 0):
+            raise ValueError(f"step must be a positive time (s); got {self.step}.")
+
+    def args(self, parameters: Any, inputs: Mapping[str, Any]) -> Any:
+        """What the system's functions get: the parameters, and the inputs beside them."""
+        if not inputs:
+            return parameters
+        if not isinstance(parameters, dict) or "inputs" in parameters:
+            raise ValueError(
+                "The records have inputs, which go to args['inputs']: the parameters must be a "
+                f"dictionary without that key; got {jax.tree.structure(parameters)}."
+            )
+        return {**parameters, "inputs": inputs}
+
+    def needs_multipliers(self, t: Any, y: Any, z: Any, lam: Any, psi: Any, args: Any) -> bool:
+        """Whether what is observed depends on multipliers."""
+        arrays, rest = eqx.partition((t, y, z, args), eqx.is_array)
+
+        def observed(forces, arrays):
+            t, y, z, args = eqx.combine(arrays, rest)
+            return dict(self.observe(t, y, z, *forces, args))
+
+        closed = jax.make_jaxpr(observed)((lam, psi), arrays)
+        forces = closed.jaxpr.invars[: len(jax.tree.leaves((lam, psi)))]
+        used = {id(v) for equation in closed.jaxpr.eqns for v in equation.invars}
+        used |= {id(v) for v in closed.jaxpr.outvars}
+        return any(id(v) in used for v in forces)
+
+    def channels(self, observed: Mapping[str, Any], names: tuple[str, ...]) -> Float[Array, " c"]:
+        """The observed values as a vector, in the order of the names."""
+        return jnp.stack([jnp.asarray(observed[name]).reshape(()) for name in names])

@@ -1,0 +1,72 @@
+"""Fits from many starts at once."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ._compile import compiled
+from ._estimate import FitError, initial_noise
+from ._fit import Fit
+from ._levenberg import Options, run
+from ._model import Model
+from ._problem import make_problem, Problem
+from ._record import Record
+
+
+def multistart(
+    model: Model,
+    records: Record | Sequence[Record],
+    *,
+    count: int = 16,
+    spread: float = 0.5,
+    seed: int = 0,
+    max_iterations: int = 60,
+) -> tuple[Fit, Float[np.ndarray, " count"]]:
+    """Estimate from many starts, all at once, and keep the best.
+
+    **Arguments:**
+
+    - `model`, `records`: as for [`jaxspark.fit.estimate`][].
+    - `count`: number of starts; the first is that of the specifications.
+    - `spread`: standard deviation of the others in the coordinates without bounds: of positive
+        parameters in their logarithm, of real ones in multiples of their scale.
+    - `seed`: of the random numbers.
+    - `max_iterations`: of each; all of them run until the last has converged.
+
+    **Returns:** the best fit, and the loss that each start reached, infinite if it failed.
+
+    **Raises:** `FitError` if no start can be simulated.
+    """
+    begun = time.perf_counter()
+    records = [records] if isinstance(records, Record) else list(records)
+    known, sigma = initial_noise(model, records)
+    problem = make_problem(model, records)
+    options = Options(jnp.asarray(known), jnp.ones(problem.size, bool))
+    moves = spread * np.random.default_rng(seed).standard_normal((count, problem.shared.size))
+    moves[0] = 0
+    starts = problem.start + jnp.pad(
+        jnp.asarray(moves), ((0, 0), (0, problem.size - problem.shared.size))
+    )
+    states = _run(problem, starts, jnp.asarray(sigma), options, max_iterations)
+    good = states.done & states.found.good
+    # Noise is estimated for each: its logarithm belongs to the likelihood.
+    counts = states.found.counts
+    likelihood = states.found.loss + jnp.sum(counts * jnp.log(states.sigma), 1)
+    likelihood = np.asarray(jnp.where(good, likelihood, jnp.inf))
+    if not np.isfinite(likelihood).any():
+        raise FitError(f"None of the {count} starts led to a fit: choose a smaller spread.")
+    best = int(np.argmin(likelihood))
+    state = jax.tree.map(lambda x: x[best], states)
+    history = (float(state.found.loss),)
+    seconds = time.perf_counter() - begun
+    return Fit(model, tuple(records), problem, options, state, history, seconds), likelihood
+
+
+@compiled
+def _run(problem: Problem, starts: Any, sigma: Any, options: Options, most: int):
+    return jax.vmap(lambda u: run(problem, u, sigma, options, most))(starts)

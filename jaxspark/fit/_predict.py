@@ -1,0 +1,147 @@
+"""What a model predicts at given unknowns."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from .._consistent import multipliers
+from .._custom_types import BoolScalar, FloatScalar, IntScalar, State
+from .._results import RESULTS
+from .._rollout import rollout
+from ._compile import compiled
+from ._initial import initial_state, Tangent
+from ._problem import Data, Problem
+
+
+class Prediction(eqx.Module):
+    """Of one trial; with another axis in front, of all of them.
+
+    - `values`: of the channels at the samples.
+    - `y1`, `z1`: flat state at the end; `y0`, `z0`: at the start.
+    - `good`: whether the simulation succeeded.
+    - `residual`: the worst of all constraints in any step.
+    - `newton_iterations`: in all steps.
+    """
+
+    values: Float[Array, "*n samples channels"]
+    y0: Float[Array, "*n ny"]
+    z0: Float[Array, "*n nz"]
+    y1: Float[Array, "*n ny"]
+    z1: Float[Array, "*n nz"]
+    good: Bool[Array, "*n"]
+    residual: Float[Array, "*n"]
+    newton_iterations: Any
+
+
+class Motion(eqx.Module):
+    """States at all steps of one trial, and how the simulation went."""
+
+    args: Any
+    ys: State
+    zs: State
+    good: BoolScalar
+    residual: FloatScalar
+    newton_iterations: IntScalar
+
+
+def simulate(problem: Problem, local: Float[Array, " q"], at: Tangent, data: Data) -> Motion:
+    """Simulate one trial.
+
+    **Arguments:**
+
+    - `local`: the unknowns that act on it: parameters, then its start.
+    - `at`, `data`: of this trial.
+    """
+    model, count = problem.model, problem.single.size
+    args = model.args(problem.single.args(local[:count]), data.inputs)
+    if callable(model.start.y) or callable(model.start.z):
+        guess = model.start.guess(0, 1, args)
+        flat = (jax.flatten_util.ravel_pytree(part)[0] for part in guess)
+        at = Tangent(at.t, *flat, at.along_y, at.along_z)
+    y0, z0, consistent = initial_state(model.system, problem.like, at, local[count:], args)
+    solution = rollout(
+        model.system, model.method, y0, z0, args, ts=data.ts, throw=False, consistency_tol=None
+    )
+    stats = solution.stats
+    residual = jnp.maximum(stats.max_g, jnp.maximum(stats.max_gdot, stats.max_k))
+    good = consistent & (solution.result == RESULTS.successful)
+    return Motion(args, solution.ys, solution.zs, good, residual, stats.newton_iterations)
+
+
+def predict_trial(
+    problem: Problem, local: Float[Array, " q"], at: Tangent, data: Data
+) -> Prediction:
+    """What the sensors of one trial show; arguments as for [`simulate`][]."""
+    motion = simulate(problem, local, at, data)
+    delayed = problem.model.delays is not None
+    nodes = jnp.arange(data.ts.shape[0]) if delayed else data.at
+    ts, ys, zs = jax.tree.map(lambda x: x[nodes], (data.ts, motion.ys, motion.zs))
+    shown = jax.vmap(lambda t, y, z: _observe(problem, t, y, z, motion.args))(ts, ys, zs)
+    if delayed:
+        shown = _delayed(problem, shown, motion.args, data)
+    y0, z0 = (_row(states, 0) for states in (motion.ys, motion.zs))
+    y1, z1 = (_row(states, -1) for states in (motion.ys, motion.zs))
+    return Prediction(shown, y0, z0, y1, z1, motion.good, motion.residual, motion.newton_iterations)
+
+
+def _row(states: State, index: int) -> Float[Array, " n"]:
+    return jax.flatten_util.ravel_pytree(jax.tree.map(lambda x: x[index], states))[0]
+
+
+def _observe(problem: Problem, t: FloatScalar, y: State, z: State, args: Any) -> Array:
+    model = problem.model
+    lam = psi = jnp.zeros(0, t.dtype)
+    if problem.forces:
+        found = multipliers(model.system, t, y, z, args)
+        lam, psi = found.lam, found.psi
+    return model.channels(model.observe(t, y, z, lam, psi, args), problem.channels)
+
+
+def _delayed(
+    problem: Problem, shown: Float[Array, "steps channels"], args: Any, data: Data
+) -> Float[Array, "samples channels"]:
+    """Channels at the samples, of which some show the past.
+
+    Interpolated by the cubic through the four steps around, of fourth order as the method is.
+    """
+    assert problem.model.delays is not None
+    delays, times = problem.model.delays(args), data.ts[data.at]
+    for name in delays:
+        if name not in problem.channels:
+            raise ValueError(
+                f"delays(args) has a channel {name!r}; those of observe are "
+                f"{', '.join(problem.channels)}."
+            )
+
+    def at(t, values):
+        first = jnp.searchsorted(data.ts, t, side="right") - 2
+        first = jnp.clip(first, 0, jnp.maximum(data.last - 3, 0))
+        nodes = jax.lax.dynamic_slice_in_dim(data.ts, first, 4)
+        around = jax.lax.dynamic_slice_in_dim(values, first, 4)
+        total = jnp.zeros_like(t)
+        for i in range(4):
+            others = [(t - nodes[j]) / (nodes[i] - nodes[j]) for j in range(4) if j != i]
+            total = total + around[i] * others[0] * others[1] * others[2]
+        return total
+
+    columns = []
+    for j, name in enumerate(problem.channels):
+        if name in delays:
+            past = times - jnp.asarray(delays[name], times.dtype)
+            columns.append(jax.vmap(at, (0, None))(past, shown[:, j]))
+        else:
+            columns.append(shown[data.at, j])
+    return jnp.stack(columns, 1)
+
+
+@compiled
+def predict(problem: Problem, u: Float[Array, " p"]) -> Prediction:
+    """What the sensors of all trials show."""
+    local = u[problem.local()]
+    return jax.vmap(lambda x, at, data: predict_trial(problem, x, at, data))(
+        local, problem.tangents, problem.data
+    )

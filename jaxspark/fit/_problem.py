@@ -1,0 +1,252 @@
+"""A model and records, as arrays: all trials padded to one length."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from .._custom_types import State
+from .._system import constraint_shapes
+from ._check import DataError, unknown
+from ._grid import grid, stacked
+from ._initial import Tangent, tangent
+from ._model import Model
+from ._parametrisation import Parametrisation
+from ._parametrise import parametrise
+from ._record import Record
+from ._signal import Signal
+
+
+class Data(eqx.Module):
+    """One trial; with another axis in front, all of them.
+
+    - `ts`: times of all steps (s); `at`: which of them are those of the samples.
+    - `last`: the number of the last step that is not padding.
+    - `measured`: zero where `present` is false.
+    - `inputs`: signals by name.
+    """
+
+    ts: Float[Array, "*n steps"]
+    at: Int[Array, "*n samples"]
+    last: Int[Array, "*n"]
+    measured: Float[Array, "*n samples channels"]
+    present: Bool[Array, "*n samples channels"]
+    inputs: dict[str, Signal]
+
+
+class Problem(eqx.Module):
+    """A model and the records that it is fitted to.
+
+    The unknowns are one vector: those of the parameters, as in [`jaxspark.fit.Parametrisation`][],
+    and then those of the start of each trial.
+
+    - `model`, `data`: of all trials.
+    - `shared`: all parameters; `single`: the same as one trial sees them.
+    - `tangents`: where trials start, and along which directions that is unknown.
+    - `like`: a state, for its structure.
+    - `channels`: their names, in the order of the data's last axis.
+    - `owners`: of which record each trial is a part; `links`: the trials that go on in the next.
+    - `forces`: whether multipliers are observed.
+    """
+
+    model: Model
+    data: Data
+    shared: Parametrisation
+    single: Parametrisation
+    tangents: Tangent
+    like: tuple[State, State]
+    channels: tuple[str, ...] = eqx.field(static=True)
+    forces: bool = eqx.field(static=True)
+    owners: tuple[int, ...] = eqx.field(static=True)
+    links: tuple[int, ...] = eqx.field(static=True, default=())
+
+    @property
+    def num_trials(self) -> int:
+        """How many trials there are: records, or windows of records."""
+        return len(self.owners)
+
+    @property
+    def num_start(self) -> int:
+        """How many unknowns the start of one trial has."""
+        return self.tangents.along_y.shape[-1] + self.tangents.along_z.shape[-1]
+
+    @property
+    def size(self) -> int:
+        """How many unknowns there are."""
+        return self.shared.size + self.num_trials * self.num_start
+
+    @property
+    def start(self) -> Float[Array, " p"]:
+        """Where the search starts."""
+        zero = jnp.zeros(self.num_trials * self.num_start, self.data.ts.dtype)
+        return jnp.concatenate([self.shared.start.astype(zero.dtype), zero])
+
+    def local(self) -> Int[np.ndarray, "trials q"]:
+        """Which unknowns act on each trial: shared ones, its own, those of its start."""
+        shared, own, d = self.shared.num_shared, self.shared.num_own, self.num_start
+        trials = np.arange(self.num_trials)[:, None]
+        of_all = np.broadcast_to(np.arange(shared), (self.num_trials, shared))
+        of_each = shared + own * np.asarray(self.owners)[:, None] + np.arange(own)
+        of_start = self.shared.size + d * trials + np.arange(d)
+        return np.concatenate([of_all, of_each, of_start], 1)
+
+
+def make_problem(
+    model: Model,
+    records: Sequence[Record],
+    *,
+    owners: Sequence[int] | None = None,
+    states: Sequence[tuple[State, State]] | None = None,
+) -> Problem:
+    """Arrange a model and records for a fit.
+
+    **Arguments:**
+
+    - `records`: one for each trial.
+    - `owners`: if the records are consecutive windows of others: of which, for each.
+    - `states`: guesses of where they start, in place of the model's.
+
+    **Raises:** `DataError` if a record lacks channels or inputs, or has no samples of a channel;
+    `RuntimeError` if the guess of a start cannot be made consistent.
+    """
+    if not records:
+        raise DataError("There is nothing to fit: give at least one record.")
+    of = tuple(range(len(records)) if owners is None else owners)
+    links = tuple(k for k in range(len(of) - 1) if owners is not None and of[k] == of[k + 1])
+    shared, single = parametrise(model.parameters, max(of) + 1), parametrise(model.parameters, 1)
+    inputs = [_signals(model, record) for record in records]
+    numbers = single.args(single.start)
+    args = [model.args(numbers, signals) for signals in inputs]
+    if states is None:
+        states = [model.start.guess(k, len(of), args[k]) for k in range(len(of))]
+    like = jax.tree.map(jnp.asarray, tuple(states[0]))
+    tangents = _tangents(model, records, states, args, links)
+    channels, forces = _observed(model, records, like, args[0])
+    data = _data(model, records, channels, inputs, links)
+    return Problem(model, data, shared, single, tangents, like, channels, forces, of, links)
+
+
+def channel_names(model: Model, records: Sequence[Record]) -> tuple[str, ...]:
+    """The channels that the model predicts, all of which the records must have."""
+    single = parametrise(model.parameters, 1)
+    args = model.args(single.args(single.start), _signals(model, records[0]))
+    like = jax.tree.map(jnp.asarray, tuple(model.start.guess(0, len(records), args)))
+    return _observed(model, records, like, args)[0]
+
+
+def _tangents(model, records, states, args, links) -> Tangent:
+    """Where the trials start. Windows but the first have an unknown start in any case."""
+    linked = {k + 1 for k in links}
+    unknown = [model.start.unknown if k not in linked else "both" for k in range(len(records))]
+    if linked and model.start.unknown != "both":
+        raise ValueError('Windows need a start that is unknown: Start(y, z, unknown="both").')
+    found = []
+    for record, (y, z), arg, what in zip(records, states, args, unknown, strict=True):
+        try:
+            found.append(tangent(model.system, float(record.times[0]), y, z, arg, what))
+        except RuntimeError as error:
+            error.add_note(f"This is the guess of the start of {record.name}.")
+            raise
+    if len({(at.along_y.shape, at.along_z.shape) for at in found}) > 1:
+        raise ValueError(
+            "The starts of the records leave different numbers of degrees of freedom: one of the "
+            "guesses is at a singular configuration. Move it a little."
+        )
+    return jax.tree.map(lambda *x: jnp.stack(x), *found)
+
+
+def _signals(model: Model, record: Record) -> dict[str, Signal]:
+    kinds = dict(model.inputs or {})
+    for name in kinds:
+        if name not in record.inputs:
+            raise unknown(record.name, "input", name, record.inputs)
+    makers = {"cubic": Signal.cubic, "linear": Signal.linear, "previous": Signal.previous}
+    signals = {}
+    for name, values in record.inputs.items():
+        kind = kinds.get(name, "cubic")
+        if kind not in makers:
+            raise ValueError(f"inputs: {name} must be one of {', '.join(makers)}; got {kind!r}.")
+        signals[name] = makers[kind](record.times, values, uniform=False)
+    return signals
+
+
+def _observed(
+    model: Model, records: Sequence[Record], like: tuple[State, State], args: Any
+) -> tuple[tuple[str, ...], bool]:
+    """The channels that the model predicts, and whether that needs multipliers."""
+    system, t = model.system, jnp.asarray(records[0].times[0])
+    y, z = like
+    lam, psi = jax.tree.map(jnp.asarray, constraint_shapes(system, t, y, z, args))
+    observed = eqx.filter_eval_shape(
+        lambda *at: dict(model.observe(*at)), t, y, z, lam, psi, args
+    )  # fmt: skip
+    if not observed:
+        raise ValueError("observe(t, y, z, lam, psi, args) returned no channel.")
+    for name, value in observed.items():
+        if np.prod(value.shape, dtype=int) != 1:
+            raise ValueError(
+                f"observe(t, y, z, lam, psi, args): {name} must be a scalar; it has shape "
+                f"{value.shape}."
+            )
+    for record in records:
+        for name in observed:
+            if name not in record.channels:
+                raise unknown(record.name, "channel", name, record.channels)
+    forces = model.needs_multipliers(t, y, z, lam, psi, args)
+    return tuple(observed), forces
+
+
+def _data(
+    model: Model,
+    records: Sequence[Record],
+    channels: tuple[str, ...],
+    inputs: list[dict[str, Signal]],
+    links: Sequence[int] = (),
+) -> Data:
+    grids = [grid(record.times, model.step) for record in records]
+    if model.delays is not None and min(g.ts.size for g in grids) < 4:
+        raise DataError("Delays need at least four steps: give a longer record or a smaller step.")
+    together, count = stacked(grids), max(record.num_samples for record in records)
+    measured = np.full((len(records), count, len(channels)), np.nan)
+    for i, record in enumerate(records):
+        for j, name in enumerate(channels):
+            measured[i, : record.num_samples, j] = record.channels[name]
+    present = np.isfinite(measured)
+    for j, name in enumerate(channels):
+        if not present[..., j].any():
+            raise DataError(f"No record has a sample of the channel {name}.")
+    # The last sample of a window is the first of the next: it counts once.
+    present[[k + 1 for k in links], 0] = False
+    last = np.array([g.ts.size - 1 for g in grids])
+    return Data(
+        jnp.asarray(together.ts),
+        jnp.asarray(together.at),
+        jnp.asarray(last),
+        jnp.asarray(np.where(present, measured, 0.0)),
+        jnp.asarray(present),
+        {name: _together([each[name] for each in inputs]) for name in inputs[0]},
+    )
+
+
+def _together(signals: Sequence[Signal]) -> Signal:
+    """Signals padded to one length by pieces beyond their ends, which hold the last value."""
+    longest = max(signal.times.shape[0] for signal in signals)
+
+    def padded(signal: Signal) -> Signal:
+        missing = longest - signal.times.shape[0]
+        end = signal.times[-1]
+        beyond = end + (end - signal.times[-2]) * (1 + jnp.arange(missing))
+        held = jnp.zeros((signal.coefficients.shape[0], missing)).at[-1].set(signal(end))
+        return Signal(
+            jnp.concatenate([signal.times, beyond]),
+            jnp.concatenate([signal.coefficients, held], 1),
+            signal.kind,
+            signal.uniform,
+        )
+
+    return jax.tree.map(lambda *x: jnp.stack(x), *map(padded, signals))

@@ -1,0 +1,112 @@
+"""Multiple shooting: records in windows, each with a start of its own."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._custom_types import State
+from ._compile import compiled
+from ._levenberg import Options, run
+from ._model import Model
+from ._predict import predict
+from ._problem import make_problem, Problem
+from ._record import Record
+
+
+# Iterations for the start of one window, which is a small and nearly linear problem.
+FEW = 15
+
+
+def windows(record: Record, length: float) -> list[Record]:
+    """Consecutive parts of a record of about `length` (s), each with at least two samples.
+
+    The last sample of a part is the first of the next.
+    """
+    count = max(1, round(record.duration / length))
+    wanted = record.times[0] + record.duration * np.arange(count + 1) / count
+    edges = np.unique(np.searchsorted(record.times, wanted - 1e-9 * length))
+    edges[-1] = record.num_samples - 1
+    ends = [float(record.times[i]) for i in np.unique(edges)]
+    return [record.window(a, b) for a, b in zip(ends[:-1], ends[1:])]
+
+
+def shooting_problem(
+    model: Model, records: Sequence[Record], length: float, noise: np.ndarray
+) -> Problem:
+    """The problem whose trials are windows, with starts found one after the other.
+
+    The start of each window is fitted to the samples in it, with the parameters held, from where
+    the window before ends.
+
+    **Arguments:**
+
+    - `length`: of a window (s); a few times shorter than errors take to grow tenfold.
+    - `noise`: standard deviations of the channels, roughly.
+    """
+    parts = [windows(record, length) for record in records]
+    owners = [i for i, of_record in enumerate(parts) for _ in of_record]
+    alone = [part for of_record in parts for part in of_record]
+    states = []
+    for i, of_record in enumerate(parts):
+        states += _starts(model, of_record, i, len(records), noise)
+    return make_problem(model, alone, owners=owners, states=states)
+
+
+def _starts(
+    model: Model, parts: list[Record], index: int, count: int, noise: np.ndarray
+) -> list[tuple[State, State]]:
+    """Where each window of one record starts."""
+    # All of one shape, so that one compiled function serves all windows.
+    longest = max(part.num_samples for part in parts)
+    found: list[tuple[State, State]] = []
+    guess = None
+    for part in parts:
+        if guess is None:
+            first = make_problem(model, [part])
+            args = first.single.args(first.single.start)
+            inputs = jax.tree.map(lambda x: x[0], first.data.inputs)
+            guess = model.start.guess(index, count, model.args(args, inputs))
+        problem = _padded(make_problem(model, [part], states=[guess]), longest)
+        start, guess = _fitted(problem, jnp.asarray(noise))
+        found.append(start)
+    return found
+
+
+def _fitted(problem: Problem, noise: Any) -> tuple[tuple[State, State], tuple[State, State]]:
+    """The state at the start and the end of the only trial, its start fitted alone."""
+    parameters = problem.shared.size
+    free = jnp.arange(problem.size) >= parameters
+    options = Options(jnp.ones(len(problem.channels), bool), free)
+    state = _run(problem, problem.start, noise, options)
+    at = predict(problem, state.u)
+    unravel_y, unravel_z = (jax.flatten_util.ravel_pytree(part)[1] for part in problem.like)
+    start = unravel_y(at.y0[0]), unravel_z(at.z0[0])
+    return start, (unravel_y(at.y1[0]), unravel_z(at.z1[0]))
+
+
+@compiled
+def _run(problem: Problem, u, noise, options: Options):
+    return run(problem, u, noise, options, FEW)
+
+
+def _padded(problem: Problem, samples: int) -> Problem:
+    """The same problem with room for more samples and steps."""
+    data = problem.data
+    more = samples - data.at.shape[1]
+    steps = samples * max(1, -(-data.ts.shape[1] // max(data.at.shape[1] - 1, 1)))
+    edge = lambda x, count: jnp.pad(x, ((0, 0), (0, max(count, 0))), mode="edge")
+    zero = lambda x: jnp.pad(x, ((0, 0), (0, more), (0, 0)))
+    padded = type(data)(
+        edge(data.ts, steps - data.ts.shape[1]),
+        edge(data.at, more),
+        data.last,
+        zero(data.measured),
+        zero(data.present),
+        data.inputs,
+    )
+    fields = (problem.model, padded, problem.shared, problem.single, problem.tangents)
+    rest = (problem.like, problem.channels, problem.forces, problem.owners, problem.links)
+    return Problem(*fields, *rest)

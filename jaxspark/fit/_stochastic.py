@@ -1,0 +1,125 @@
+"""Fits by stochastic gradients, for many parameters and long records."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from tqdm import tqdm
+
+from ._compile import compiled
+from ._estimate import FitError, initial_noise
+from ._fit import Fit
+from ._initial import initial_state
+from ._levenberg import advance, begin, Options
+from ._log_density import trial_loss
+from ._model import Model
+from ._predict import predict_trial
+from ._problem import Problem
+from ._record import Record
+from ._shooting import shooting_problem
+
+
+def stochastic(
+    model: Model,
+    records: Record | Sequence[Record],
+    *,
+    window: float,
+    steps: int,
+    batch: int = 16,
+    optimizer: optax.GradientTransformation | None = None,
+    jump: float = 1e2,
+    seed: int = 0,
+    progress: bool = True,
+) -> Fit:
+    """Estimate by stochastic gradients over random windows of the records.
+
+    For parameters by the hundred, as in neural networks: one reverse derivative per step. Windows
+    have starts of their own, whose jumps to the next are punished.
+
+    **Arguments:**
+
+    - `model`, `records`: as for [`jaxspark.fit.estimate`][]. Noise that is not given counts as a
+        tenth of each channel's standard deviation.
+    - `window`: length of the windows (s).
+    - `steps`: of the optimiser; `batch`: windows in each.
+    - `optimizer`: of optax; by default Adam with 0.01, falling by a cosine.
+    - `jump`: weight of the squared jumps, in tangent coordinates of the state.
+    - `seed`: of the choice of windows.
+    - `progress`: whether to show a progress bar.
+
+    **Returns:** a [`jaxspark.fit.Fit`][], which has not converged in the sense of
+    [`jaxspark.fit.estimate`][]; that, from `start=fit.parameters()`, may make it so.
+
+    **Raises:** as [`jaxspark.fit.estimate`][].
+    """
+    begun = time.perf_counter()
+    records = [records] if isinstance(records, Record) else list(records)
+    known, sigma = initial_noise(model, records)
+    sigma = np.where(known, sigma, 0.1 * sigma)
+    problem = shooting_problem(model, records, window, sigma)
+    if optimizer is None:
+        optimizer = optax.adam(optax.cosine_decay_schedule(0.01, steps))
+    u = problem.start
+    memory, noise, random = optimizer.init(u), jnp.asarray(sigma), np.random.default_rng(seed)
+    history = []
+    with tqdm(total=steps, desc="fit", unit="it", disable=not progress) as bar:
+        for _ in range(steps):
+            count = min(batch, problem.num_trials)
+            chosen = jnp.asarray(random.choice(problem.num_trials, count, replace=False))
+            u, memory, value = _update(problem, optimizer, u, memory, chosen, noise, jump)
+            history.append(float(value))
+            if not np.isfinite(history[-1]):
+                raise FitError("A window cannot be simulated: use shorter steps or windows.")
+            bar.update()
+            bar.set_postfix_str(f"loss {history[-1]:.6g}")
+    options = Options(jnp.ones(len(problem.channels), bool), jnp.zeros(problem.size, bool))
+    state = compiled(advance)(problem, begin(problem, u, noise, options), options)
+    seconds = time.perf_counter() - begun
+    return Fit(model, tuple(records), problem, options, state, tuple(history), seconds)
+
+
+@compiled
+def _update(problem: Problem, optimizer: Any, u, memory, chosen, noise, jump):
+    value, gradient = jax.value_and_grad(
+        lambda u: batch_loss(problem, u, chosen, noise, jump)
+    )(u)  # fmt: skip
+    changes, memory = optimizer.update(gradient, memory, u)
+    return optax.apply_updates(u, changes), memory, value
+
+
+def batch_loss(problem: Problem, u, chosen, noise, jump):
+    """The mean loss of some windows, jumps to the next included; an estimate of the whole."""
+    local, following = jnp.asarray(problem.local()), _following(problem)
+    pick = lambda tree, index: jax.tree.map(lambda x: x[index], tree)
+
+    def one(k):
+        after = following[k]
+        at, next_at = pick(problem.tangents, k), pick(problem.tangents, jnp.maximum(after, 0))
+        data, x = pick(problem.data, k), u[local[k]]
+        end = predict_trial(problem, x, at, data)
+        cost = trial_loss(problem, end, data, noise)
+        x_next = u[local[jnp.maximum(after, 0)]]
+        count = problem.single.size
+        args = problem.model.args(problem.single.args(x_next[:count]), data.inputs)
+        y, z, _ = initial_state(problem.model.system, problem.like, next_at, x_next[count:], args)
+        start = next_at.coordinates(*(jax.flatten_util.ravel_pytree(part)[0] for part in (y, z)))
+        gap = next_at.coordinates(end.y1, end.z1) - start
+        return cost + jnp.where(after >= 0, 0.5 * jump * jnp.sum(gap**2), 0), end.good
+
+    cost, good = jax.vmap(one)(chosen)
+    share = problem.num_trials / chosen.shape[0]
+    prior = problem.shared.prior_residuals(u[: problem.shared.size])
+    total = share * jnp.sum(cost) + 0.5 * jnp.sum(prior**2)
+    return jnp.where(jnp.all(good), total, jnp.inf)
+
+
+def _following(problem: Problem):
+    """The window after each, -1 for none."""
+    following = np.full(problem.num_trials, -1)
+    for k in problem.links:
+        following[k] = k + 1
+    return jnp.asarray(following)

@@ -1,0 +1,222 @@
+"""From a fit to findings: everything as plain numbers."""
+
+import importlib.metadata
+import platform
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ._combinations import unidentifiable_words
+from ._compile import compiled
+from ._findings import Channel, Estimate, Findings, Profile, Trial
+from ._fit import Fit
+from ._initial import initial_state
+from ._intervals import intervals, intervals_in
+from ._levenberg import Options, run
+from ._predict import predict, simulate
+from ._problem import make_problem, Problem
+from ._record import Record
+from ._whiteness import r_squared, whiteness
+
+
+# Of the range between bounds: nearer than this an estimate is at a bound.
+AT_BOUND = 1e-4
+
+
+def findings(
+    fit: Fit, held_out: Record | Sequence[Record], profiles: tuple[Profile, ...], level: float
+) -> Findings:
+    """All that was found; see [`jaxspark.fit.Fit.findings`][]."""
+    held = [held_out] if isinstance(held_out, Record) else list(held_out)
+    known = fit.uncertainty
+    trials = _trials(fit, fit.problem, fit.state.u, fit.records, False)
+    for record in held:
+        trials += _predicted(fit, record)
+    free = _estimates(fit, level)
+    fixed = tuple(
+        Estimate(name, unit, value, value, np.nan, np.nan, np.nan, fixed=True)
+        for name, unit, value in fit.problem.shared.fixed
+    )
+    return Findings(
+        title=fit.model.title,
+        estimates=(*free, *fixed),
+        initial_states=_initial_states(fit, level),
+        correlation=known.correlation,
+        combinations=known.directions.combinations,
+        unidentifiable=unidentifiable_words(known.directions),
+        level=level,
+        trials=tuple(trials),
+        loss=fit.history,
+        converged=fit.converged,
+        message=fit.message,
+        worst_residual=float(fit.state.found.worst),
+        seconds=fit.seconds,
+        versions={
+            "jaxspark": importlib.metadata.version("jaxspark"),
+            "jax": jax.__version__,
+            "python": platform.python_version(),
+        },
+        profiles=tuple(profiles),
+        warnings=_warnings(fit),
+        lines=fit.model.lines,
+    )
+
+
+def _estimates(fit: Fit, level: float) -> tuple[Estimate, ...]:
+    known, shared = fit.uncertainty, fit.problem.shared
+    u = np.asarray(fit.state.u)[: shared.size]
+    errors = known.errors
+    low, high = intervals(known.values, errors, known.dof, level)
+    # Values that depend on one coordinate each have intervals inside their bounds.
+    alone = np.count_nonzero(known.dphysical, axis=1) == 1
+    alone &= np.diag(known.dphysical) != 0
+    u_errors = np.sqrt(np.diag(known.covariance))[: shared.size]
+    ends = intervals_in(
+        u, np.where(np.isnan(errors), np.nan, u_errors),
+        lambda u: np.asarray(shared.physical(jnp.asarray(u))), known.dof, level,
+    )  # fmt: skip
+    low, high = np.where(alone, ends[0], low), np.where(alone, ends[1], high)
+    start = np.asarray(shared.physical(shared.start))
+    lower, upper = (np.asarray(x) for x in shared.bounds())
+    sides = [_side(*at) for at in zip(known.values, lower, upper)]
+    columns = zip(shared.names, shared.units, start, known.values, errors, low, high)
+    return tuple(
+        Estimate(name, unit, *map(float, numbers), identifiable=bool(told), at_bound=side)
+        for (name, unit, *numbers), told, side in zip(columns, known.identifiable, sides)
+    )
+
+
+def _side(value: float, lower: float, upper: float) -> Any:
+    width = upper - lower
+    if not np.isfinite(width):
+        return ""
+    if value - lower < AT_BOUND * width:
+        return "lower"
+    return "upper" if upper - value < AT_BOUND * width else ""
+
+
+def _initial_states(fit: Fit, level: float) -> tuple[Estimate, ...]:
+    """Coordinates and velocities at the start of each record, if they were estimated."""
+    problem, known = fit.problem, fit.uncertainty
+    if problem.num_start == 0:
+        return ()
+    before, values, slopes = _start_derivatives(problem, fit.state.u)
+    local, firsts = problem.local(), [
+        k for k in range(problem.num_trials) if k - 1 not in problem.links
+    ]  # fmt: skip
+    found = []
+    for k in firsts:
+        slope = np.asarray(slopes[k])
+        inside = known.covariance[np.ix_(local[k], local[k])]
+        errors = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slope, inside, slope), 0))
+        low, high = intervals(np.asarray(values[k]), errors, known.dof, level)
+        ny = problem.tangents.y.shape[1]
+        name = fit.records[problem.owners[k]].name
+        for i, numbers in enumerate(zip(before[k], values[k], errors, low, high)):
+            label = f"y[{i}]" if i < ny else f"z[{i - ny}]"
+            found.append(Estimate(f"{label} ({name})", "", *map(float, numbers)))
+    return tuple(found)
+
+
+@compiled
+def _start_derivatives(problem: Problem, u: Any):
+    """Guesses of initial states, initial states, and derivatives by each trial's unknowns."""
+    count = problem.single.size
+
+    def state(x, at, inputs):
+        args = problem.model.args(problem.single.args(x[:count]), inputs)
+        y, z, _ = initial_state(problem.model.system, problem.like, at, x[count:], args)
+        flat = [jax.flatten_util.ravel_pytree(part)[0] for part in (y, z)]
+        return jnp.concatenate(flat)
+
+    def both(x, at, inputs):
+        return state(x, at, inputs), jax.jacfwd(state)(x, at, inputs)
+
+    guess = jnp.concatenate([problem.tangents.y, problem.tangents.z], 1)
+    values, slopes = jax.vmap(both)(u[problem.local()], problem.tangents, problem.data.inputs)
+    return guess, values, slopes
+
+
+def _predicted(fit: Fit, record: Record) -> list[Trial]:
+    """A record that was not fitted: what is its own alone, start and parameters, is."""
+    problem = make_problem(fit.model, [record])
+    shared = problem.shared
+    u = problem.start.at[: shared.num_shared].set(fit.state.u[: shared.num_shared])
+    options = Options(
+        jnp.ones(len(problem.channels), bool), jnp.arange(problem.size) >= shared.num_shared
+    )
+    u = _run(problem, u, fit.state.sigma, options).u
+    return _trials(fit, problem, u, [record], True)
+
+
+@compiled
+def _run(problem: Problem, u, sigma, options: Options):
+    return run(problem, u, sigma, options, 30)
+
+
+def _trials(
+    fit: Fit, problem: Problem, u: Any, records: Sequence[Record], held_out: bool
+) -> list[Trial]:
+    values = np.asarray(predict(problem, u).values)
+    points = None if fit.model.points is None else np.asarray(_points(problem, u))
+    found = []
+    for i, record in enumerate(records):
+        windows = [k for k, owner in enumerate(problem.owners) if owner == i]
+        joined = _joined(problem, values, windows, record.num_samples)
+        channels = tuple(
+            _channel(fit, record, name, joined[:, j]) for j, name in enumerate(problem.channels)
+        )
+        seen = None if points is None else _joined(problem, points, windows, record.num_samples)
+        found.append(Trial(record.name, record.times, channels, held_out, seen))
+    return found
+
+
+def _joined(problem: Problem, values: np.ndarray, windows: list[int], count: int) -> np.ndarray:
+    """What belongs to the samples of a record, from its windows."""
+    parts, left = [], count
+    for k in windows:
+        part = values[k] if not parts else values[k][1:]
+        steps = int(np.asarray(problem.data.last[k]))
+        at = np.asarray(problem.data.at[k])
+        used = int(np.searchsorted(at, steps)) + 1 - (1 if parts else 0)
+        parts.append(part[: min(used, left)])
+        left -= len(parts[-1])
+    return np.concatenate(parts)
+
+
+def _channel(fit: Fit, record: Record, name: str, predicted: Float[np.ndarray, " n"]) -> Channel:
+    measured = record.channels[name]
+    return Channel(
+        name,
+        record.units.get(name, ""),
+        measured,
+        predicted,
+        fit.sigma[name],
+        r_squared(measured, predicted),
+        whiteness(measured - predicted),
+    )
+
+
+@compiled
+def _points(problem: Problem, u: Any):
+    """Where the points of the mechanism are at the samples of all trials."""
+
+    def of_trial(x, at, data):
+        motion = simulate(problem, x, at, data)
+        ts, ys = jax.tree.map(lambda leaf: leaf[data.at], (data.ts, motion.ys))
+        return jax.vmap(lambda t, y: jnp.asarray(problem.model.points(t, y, motion.args)))(ts, ys)
+
+    return jax.vmap(of_trial)(u[problem.local()], problem.tangents, problem.data)
+
+
+def _warnings(fit: Fit) -> tuple[str, ...]:
+    found = []
+    for name, sigma in fit.sigma.items():
+        span = np.nanmax([np.nanmax(np.abs(r.channels[name])) for r in fit.records])
+        if sigma < 1e-9 * span:
+            found.append(f"The channel {name} is met to rounding errors: is it measured at all?")
+    return tuple(found)

@@ -1,0 +1,129 @@
+"""How well the unknowns of a fit are known."""
+
+import functools
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ._combinations import Directions, directions, relative_jacobian
+from ._covariance import correlation, delta, Information, information, unidentifiable
+from ._evaluate import assembled, continuity
+from ._fit import Fit
+from ._problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """How well the unknowns of a fit are known; made by [`jaxspark.fit.Fit`][].
+
+    - `problem`: of the fit.
+    - `information`: about the unknowns that are independent: the parameters, and the starts of
+        records.
+    - `spread`: how all unknowns follow from these.
+    - `rows`: compressed rows of the Jacobian by the independent ones.
+    - `variance`: of the weighted residuals, one if the noise estimate is right; `dof`: degrees of
+        freedom of that estimate.
+    - `dphysical`: derivative of the parameters' physical values by their coordinates.
+    - `values`: the physical values.
+    """
+
+    problem: Problem
+    information: Information
+    spread: Float[np.ndarray, "p i"]
+    rows: Float[np.ndarray, "m i"]
+    variance: float
+    dof: float
+    dphysical: Float[np.ndarray, "q q"]
+    values: Float[np.ndarray, " q"]
+
+    @functools.cached_property
+    def covariance(self) -> Float[np.ndarray, "p p"]:
+        """Of all unknowns, in their coordinates without bounds."""
+        return self.spread @ self.information.covariance(self.variance) @ self.spread.T
+
+    @functools.cached_property
+    def physical_covariance(self) -> Float[np.ndarray, "q q"]:
+        """Of the physical values of the parameters."""
+        count = self.problem.shared.size
+        return delta(self.covariance[:count, :count], self.dphysical)
+
+    @property
+    def identifiable(self) -> Bool[np.ndarray, " q"]:
+        """Which parameters the data tell."""
+        padded = np.zeros((self.dphysical.shape[0], self.rows.shape[1]))
+        padded[:, : self.dphysical.shape[1]] = self.dphysical
+        return ~unidentifiable(self.information, padded)
+
+    @property
+    def errors(self) -> Float[np.ndarray, " q"]:
+        """Standard errors of the parameters; NaN where the data do not tell them."""
+        found = np.sqrt(np.diag(self.physical_covariance))
+        return np.where(self.identifiable, found, np.nan)
+
+    @property
+    def correlation(self) -> Float[np.ndarray, "q q"]:
+        """Of the parameters' estimates."""
+        return correlation(self.physical_covariance)
+
+    @functools.cached_property
+    def directions(self) -> Directions:
+        """Which combinations of parameters the data tell, and how well."""
+        shared, count = self.problem.shared, self.problem.shared.size
+        lower, upper = (np.asarray(x) for x in shared.bounds())
+        may_vanish = ~(np.isfinite(lower) | np.isfinite(upper))
+        own = np.linalg.norm(self.dphysical, axis=1)
+        scales = np.where(may_vanish | (self.values == 0), own, np.abs(self.values))
+        scales = np.where(scales > 0, scales, 1.0)
+        relative = relative_jacobian(self.rows[:, :count], self.dphysical, scales)
+        return directions(
+            shared.names, relative, self.rows[:, count:],
+            variance=self.variance, scales=scales, additive=may_vanish,
+        )  # fmt: skip
+
+
+def uncertainty(fit: Fit) -> Uncertainty:
+    """From the Jacobian at the estimate."""
+    problem, found = fit.problem, fit.state.found
+    A = np.asarray(assembled(problem, found)[0])
+    spread = _independent(fit)
+    rows = A @ spread
+    shared = problem.shared
+    u = fit.state.u[: shared.size]
+    data = float(found.counts.sum())
+    told = information(rows)
+    # Priors add data of their own, one for each.
+    priors = shared.prior_residuals(u).size
+    dof = data + priors - told.rank
+    known = bool(np.all(np.asarray(fit.options.known)))
+    if known:
+        variance, dof = 1.0, np.inf
+    elif dof > 0:
+        variance = 2 * float(found.loss) / dof
+    else:
+        raise ValueError(
+            f"There are {data:g} samples for {told.rank} unknowns: nothing is left to estimate "
+            "the noise from. Give the noise of the channels to the model."
+        )
+    dphysical = np.asarray(jax.jacfwd(shared.physical)(u))
+    values = np.asarray(shared.physical(u))
+    return Uncertainty(problem, told, spread, rows, variance, dof, dphysical, values)
+
+
+def _independent(fit: Fit) -> Float[np.ndarray, "p i"]:
+    """How all unknowns follow from the independent ones.
+
+    The starts of windows that go on where others end follow from what comes before.
+    """
+    problem = fit.problem
+    everything = np.eye(problem.size)
+    if not problem.links:
+        return everything
+    C = np.asarray(continuity(problem, fit.state.found)[0])
+    starts = problem.local()[:, -problem.num_start :]
+    dependent = starts[np.asarray(problem.links) + 1].ravel()
+    free = np.setdiff1d(np.arange(problem.size), dependent)
+    spread = everything[:, free]
+    spread[dependent] = -np.linalg.solve(C[:, dependent], C[:, free])
+    return spread
