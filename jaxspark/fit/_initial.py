@@ -1,5 +1,6 @@
 """Where a trial starts: given, or unknown and consistent by construction."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -8,11 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._consistent import project
+from .._consistent import flat_residuals, project
 from .._custom_types import Args, BoolScalar, FloatScalar, State
-from .._results import RESULTS
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from ._compile import compiled
+
+
+MOST_CORRECTIONS = 30
 
 
 class Start(eqx.Module):
@@ -57,11 +60,12 @@ def _of(name: str, given: Any, trial: int, num_trials: int, args: Args) -> State
 
 
 class Tangent(eqx.Module):
-    """A consistent state and the directions that the constraints leave.
+    """A consistent state, the directions that the constraints leave, and those that they take.
 
     - `t`: when (s).
     - `y`, `z`: flat coordinates and velocities.
-    - `along_y`: directions of the coordinates, orthonormal; `along_z`: of the velocities.
+    - `along_y`: directions of the coordinates; `along_z`: of the velocities.
+    - `across_y`, `across_z`: the directions in which these are corrected.
     """
 
     t: FloatScalar
@@ -69,6 +73,8 @@ class Tangent(eqx.Module):
     z: Float[Array, " nz"]
     along_y: Float[Array, "ny dy"]
     along_z: Float[Array, "nz dz"]
+    across_y: Float[Array, "ny cy"]
+    across_z: Float[Array, "nz cz"]
 
     @property
     def size(self) -> int:
@@ -89,42 +95,75 @@ def tangent(
     args: Args,
     unknown: str = "both",
 ) -> Tangent:
-    """The consistent state nearest to a guess, and the tangent space there.
+    """The consistent state near a guess, and the tangent space there.
 
-    **Raises:** `RuntimeError` if the guess cannot be projected.
+    **Raises:** `RuntimeError` if the guess cannot be projected onto the constraints.
     """
     y, z = as_state("y", y), as_state("z", z)
     dtype = jnp.result_type(*jax.tree.leaves(y))
-    args = as_args(args, dtype)
-    t0 = jnp.asarray(t, dtype)
-    found = project(system, t0, y, z, args, metric="identity")
-    y, z, *matrices = _linearised(system, t0, found.y, found.z, args)
-    v_z, g_y, k_z = map(np.asarray, matrices)
-    g_y = g_y @ v_z
-    along_y, along_z = v_z @ _null(g_y), _null(np.concatenate([g_y, k_z]))
+    args, t0 = as_args(args, dtype), jnp.asarray(t, dtype)
+    unravel_y, unravel_z = (jax.flatten_util.ravel_pytree(part)[1] for part in (y, z))
+    y, z = (np.array(jax.flatten_util.ravel_pytree(part)[0]) for part in (y, z))
+    for _ in range(MOST_CORRECTIONS):
+        state = unravel_y(jnp.asarray(y)), unravel_z(jnp.asarray(z))
+        g, rates, v_z, g_y, k_z = map(np.asarray, _linearised(system, t0, *state, args))
+        across = g_y @ v_z
+        both = np.concatenate([across, k_z])
+        dy, dz = -v_z @ _shortest(across, g), -_shortest(both, rates)
+        y, z = y + dy, z + dz
+        size = np.abs(dy).max(initial=0) + np.abs(dz).max(initial=0)
+        if not size > 1e3 * np.finfo(dtype).eps * (1 + np.abs(y).max() + np.abs(z).max(initial=0)):
+            break
+    else:
+        # It says which constraint, and why.
+        project(system, t0, *state, args, metric="identity")
+        raise RuntimeError("The guess of the start cannot be made consistent.")
+    along_y, along_z = v_z @ _null(across), _null(both)
     if unknown in ("velocity", "nothing"):
         along_y = along_y[:, :0]
     if unknown in ("position", "nothing"):
         along_z = along_z[:, :0]
-    return Tangent(t0, y, z, jnp.asarray(along_y, dtype), jnp.asarray(along_z, dtype))
+    arrays = (y, z, along_y, along_z, v_z @ _rows(across), _rows(both))
+    return Tangent(t0, *(jnp.asarray(x, dtype) for x in arrays))
 
 
 @compiled
 def _linearised(system, t, y, z, args):
-    """The flat state, and the Jacobians `v_z`, `g_y` and `k_z` there."""
+    """Residuals of `g`, then of `gdot` and `k`, and the Jacobians `v_z`, `g_y` and `k_z`."""
     flat, y, z = flatten(system, t, y, z, args)
-    v_z = jax.jacfwd(flat.velocity, 2)(t, y, z)
-    return y, z, v_z, jax.jacfwd(flat.holonomic, 1)(t, y), jax.jacfwd(flat.nonholonomic, 2)(t, y, z)
+    rates = jnp.concatenate([flat.holonomic_rate(t, y, z), flat.nonholonomic(t, y, z)])
+    v_z, g_y = jax.jacfwd(flat.velocity, 2)(t, y, z), jax.jacfwd(flat.holonomic, 1)(t, y)
+    return flat.holonomic(t, y), rates, v_z, g_y, jax.jacfwd(flat.nonholonomic, 2)(t, y, z)
+
+
+def _shortest(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The shortest solution of `matrix x = values`."""
+    return np.linalg.lstsq(matrix, values, rcond=None)[0]
+
+
+def _rank(matrix: np.ndarray) -> tuple[int, np.ndarray]:
+    if matrix.shape[0] == 0:
+        return 0, np.eye(matrix.shape[1])
+    _, singular, right = np.linalg.svd(matrix)
+    least = 10 * max(matrix.shape) * np.finfo(matrix.dtype).eps * singular.max(initial=0)
+    return int(np.sum(singular > least)), right
 
 
 def _null(matrix: np.ndarray) -> np.ndarray:
     """An orthonormal basis of the null space."""
-    if matrix.shape[0] == 0:
-        return np.eye(matrix.shape[1])
-    _, singular, right = np.linalg.svd(matrix)
-    largest = singular.max(initial=0)
-    rank = int(np.sum(singular > max(matrix.shape) * np.finfo(matrix.dtype).eps * largest * 10))
+    rank, right = _rank(matrix)
     return right[rank:].T
+
+
+def _rows(matrix: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of the space of rows."""
+    rank, right = _rank(matrix)
+    if rank < matrix.shape[0]:
+        raise RuntimeError(
+            "The constraints are not independent at the guess of the start: move it, or look at "
+            "jaxspark.constraint_rank."
+        )
+    return right[:rank].T
 
 
 def initial_state(
@@ -136,6 +175,8 @@ def initial_state(
 ) -> tuple[State, State, BoolScalar]:
     """The consistent state with given tangent coordinates, and whether there is one.
 
+    Newton's method, across the tangent space; differentiated by the implicit function theorem.
+
     **Arguments:**
 
     - `like`: a state of the system, for its structure.
@@ -143,8 +184,47 @@ def initial_state(
     """
     dy = at.along_y.shape[1]
     unravel_y, unravel_z = (jax.flatten_util.ravel_pytree(part)[1] for part in like)
+    flat, _, _ = flatten(system, at.t, *like, args)
     y, z = at.y + at.along_y @ x[:dy], at.z + at.along_z @ x[dy:]
-    found = project(
-        system, at.t, unravel_y(y), unravel_z(z), args, metric="identity", throw=False
-    )  # fmt: skip
-    return found.y, found.z, found.result == RESULTS.successful
+
+    def g(mu):
+        return flat.holonomic(at.t, y + at.across_y @ mu)
+
+    mu = _root(g, jnp.zeros(at.across_y.shape[1], y.dtype))
+    y = y + at.across_y @ mu
+
+    def rates(nu):
+        there = z + at.across_z @ nu
+        parts = [flat.holonomic_rate(at.t, y, there), flat.nonholonomic(at.t, y, there)]
+        return jnp.concatenate(parts)
+
+    z = z + at.across_z @ _root(rates, jnp.zeros(at.across_z.shape[1], z.dtype))
+    left = flat_residuals(flat, at.t, y, z)
+    worst = jnp.max(jnp.stack([jnp.max(jnp.abs(part), initial=0) for part in left]))
+    size = 1 + jnp.max(jnp.abs(y)) + jnp.max(jnp.abs(z), initial=0)
+    return unravel_y(y), unravel_z(z), worst <= jnp.sqrt(jnp.finfo(y.dtype).eps) * size
+
+
+def _root(function: Callable[[Array], Array], start: Float[Array, " n"]) -> Float[Array, " n"]:
+    """A root near the start; as far as Newton's method comes, if there is none."""
+    if start.shape[0] == 0:
+        return start
+    floor = 100 * jnp.finfo(start.dtype).eps
+
+    def solve(function, start):
+        def going(carry):
+            x, size, count = carry
+            return (size > floor * (1 + jnp.max(jnp.abs(x)))) & (count < MOST_CORRECTIONS)
+
+        def correct(carry):
+            x, _, count = carry
+            step = jnp.linalg.solve(jax.jacfwd(function)(x), function(x))
+            return x - step, jnp.max(jnp.abs(step)), count + 1
+
+        begin = start, jnp.full((), jnp.inf, start.dtype), 0
+        return jax.lax.while_loop(going, correct, begin)[0]
+
+    def tangent_solve(linear, rhs):
+        return jnp.linalg.solve(jax.jacfwd(linear)(jnp.zeros_like(rhs)), rhs)
+
+    return jax.lax.custom_root(function, start, solve, tangent_solve)

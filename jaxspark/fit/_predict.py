@@ -61,7 +61,7 @@ def simulate(problem: Problem, local: Float[Array, " q"], at: Tangent, data: Dat
     if callable(model.start.y) or callable(model.start.z):
         guess = model.start.guess(0, 1, args)
         flat = (jax.flatten_util.ravel_pytree(part)[0] for part in guess)
-        at = Tangent(at.t, *flat, at.along_y, at.along_z)
+        at = eqx.tree_at(lambda at: (at.y, at.z), at, tuple(flat))
     y0, z0, consistent = initial_state(model.system, problem.like, at, local[count:], args)
     solution = rollout(
         model.system, model.method, y0, z0, args, ts=data.ts, throw=False, consistency_tol=None
