@@ -1,8 +1,8 @@
-"""`python -m jaxspark` runs the main job."""
+"""`python -m jaxspark` runs the main job, or the command that is named."""
 
 import sys
 
-from ._main import main
+from ._command import main
 
 
 if __name__ == "__main__":

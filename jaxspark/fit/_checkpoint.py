@@ -25,12 +25,12 @@ def fingerprint(problem: Problem) -> str:
     Of functions it knows the names only: what they compute is the user's affair.
     """
     digest = hashlib.sha256()
-    for leaf in jax.tree.leaves(eqx.filter(problem, eqx.is_array)):
+    for leaf in jax.tree.leaves(eqx.filter(problem, eqx.is_array_like)):
         array = np.asarray(leaf)
         digest.update(f"{array.dtype}{array.shape}".encode())
         digest.update(array.tobytes())
     words = (problem.shared.names, problem.channels, problem.owners, problem.model.step)
-    digest.update(repr((words, problem.model.method)).encode())
+    digest.update(repr((words, problem.model.method, problem.model.loss)).encode())
     return digest.hexdigest()
 
 
@@ -58,7 +58,7 @@ def load(path: Path, problem: Problem, like: State) -> tuple[State, list[float]]
         with np.load(path, allow_pickle=False) as file:
             content: dict[str, Any] = dict(file)
         described = json.loads(str(content["described"]))
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, TypeError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise CheckpointError(
             f"{path}: this is no checkpoint of jaxspark ({error}). Delete it, or name another file."
         ) from None

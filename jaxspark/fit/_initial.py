@@ -43,10 +43,23 @@ class Start(eqx.Module):
                 'unknown must be "both", "position", "velocity" or "nothing"; got '
                 f"{self.unknown!r}."
             )
+        for name, given in (("y", self.y), ("z", self.z)):
+            if isinstance(given, list) and any(map(callable, given)):
+                raise TypeError(
+                    f"Start: {name} is a list that has functions. Give one function for all "
+                    "trials: what it needs of each can be a parameter with per_trial=True."
+                )
 
     def guess(self, trial: int, num_trials: int, args: Args) -> tuple[State, State]:
         """Coordinates and velocities of a trial."""
         return _of("y", self.y, trial, num_trials, args), _of("z", self.z, trial, num_trials, args)
+
+    def alone(self) -> list["Start"]:
+        """The same for single trials, one for each entry of the lists, if there are any."""
+        lists = [given for given in (self.y, self.z) if isinstance(given, list)]
+        pick = lambda given, k: given[k] if isinstance(given, list) else given
+        count = len(lists[0]) if lists else 1
+        return [Start(pick(self.y, k), pick(self.z, k), self.unknown) for k in range(count)]
 
 
 def _of(name: str, given: Any, trial: int, num_trials: int, args: Args) -> State:

@@ -1,6 +1,6 @@
 """Levenberg's and Marquardt's iteration, with continuity of windows as constraints."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -77,8 +77,11 @@ def advance(problem: Problem, state: State, options: Options) -> State:
     parameter identification techniques for O.D.E.* (1983), for windows.
     """
     fresh = ~jnp.isfinite(state.found.loss)
-    step, predicted, scale, needed = _propose(problem, state, options)
-    step = jnp.where(fresh, 0, step)
+    proposal = _propose(problem, state, options)
+    predicted = proposal.gain
+    # Nothing is known yet: only the model is to be evaluated.
+    step, needed = (jnp.where(fresh, 0, x) for x in (proposal.step, proposal.price))
+    scale = jnp.where(fresh, state.scale, proposal.scale)
     u = state.u + step
     found = evaluate(problem, u, state.sigma)
     price = jnp.maximum(state.price, 2 * needed)
@@ -92,7 +95,7 @@ def advance(problem: Problem, state: State, options: Options) -> State:
     damping = jnp.where(fresh, state.damping, jnp.maximum(damping, 1e-14))
     growth = jnp.where(accepted, 2.0, 2 * state.growth)
     kept = _select(accepted, found, state.found)
-    small = _small(problem, kept, predicted) & ~fresh & (accepted | (predicted <= rounding))
+    small = _small(problem, kept, proposal.less) & ~fresh & (accepted | (predicted <= rounding))
     settled = small & _continuous(problem, kept)
     sigma, changed = _noise(problem, kept, state, options)
     again = settled & changed
@@ -103,7 +106,7 @@ def advance(problem: Problem, state: State, options: Options) -> State:
         jnp.where(accepted, u, state.u),
         kept,
         jnp.where(again, sigma, state.sigma),
-        state.rounds + again,
+        state.rounds + again.astype(state.rounds.dtype),
         damping,
         jnp.where(fresh, state.growth, growth),
         scale,
@@ -114,8 +117,21 @@ def advance(problem: Problem, state: State, options: Options) -> State:
     )
 
 
-def _propose(problem: Problem, state: State, options: Options):
-    """A step, how much it should gain, the scales, and the multipliers' size."""
+class _Proposal(NamedTuple):
+    """A step, and what it should bring.
+
+    - `gain`: of the merit function; `less`: by how much the loss alone should change.
+    - `scale`: of the unknowns; `price`: the multipliers of continuity, the greatest.
+    """
+
+    step: Float[Array, " p"]
+    gain: FloatScalar
+    less: FloatScalar
+    scale: Float[Array, " p"]
+    price: FloatScalar
+
+
+def _propose(problem: Problem, state: State, options: Options) -> _Proposal:
     A, b = assembled(problem, state.found)
     A = jnp.where(options.free[None, :], A, 0)
     lengths = jnp.sqrt(jnp.sum(A**2, 0))
@@ -128,13 +144,17 @@ def _propose(problem: Problem, state: State, options: Options):
         w = -_least_squares(damped, jnp.pad(b, (0, len(weights))))
         predicted = _gain(scaled @ w, b)
         step = jnp.where(options.free, w / weights, 0)
-        return step, predicted, scale, jnp.zeros_like(state.price)
+        return _Proposal(step, predicted, predicted, scale, jnp.zeros_like(state.price))
     C, c = continuity(problem, state.found)
     C = jnp.where(options.free[None, :], C, 0) / weights[None, :]
     Q, R = jnp.linalg.qr(C.T, mode="complete")
     count = C.shape[0]
     range_, null = Q[:, :count], Q[:, count:]
-    first = -range_ @ jax.scipy.linalg.solve_triangular(R[:count].T, c, lower=True)
+    # C = R^T Q^T: the damped step towards continuity, in the range of C^T.
+    triangle = R[:count].T
+    square = triangle @ triangle.T
+    damping = state.damping * jnp.trace(square) / count
+    first = -range_ @ (triangle.T @ jnp.linalg.solve(square + damping * jnp.eye(count), c))
     reduced, rest = scaled @ null, scaled @ first + b
     damped = jnp.concatenate([reduced, jnp.sqrt(state.damping) * jnp.eye(null.shape[1])])
     w = first - null @ _least_squares(damped, jnp.concatenate([rest, null.T @ first * 0]))
@@ -142,8 +162,10 @@ def _propose(problem: Problem, state: State, options: Options):
     multiplier = jax.scipy.linalg.solve_triangular(R[:count], range_.T @ gradient)
     needed = jnp.max(jnp.abs(multiplier))
     price = jnp.maximum(state.price, 2 * needed)
-    predicted = _gain(scaled @ w, b) + price * jnp.sum(jnp.abs(c))
-    return jnp.where(options.free, w / weights, 0), predicted, scale, needed
+    closer = jnp.sum(jnp.abs(c)) - jnp.sum(jnp.abs(C @ w + c))
+    less = _gain(scaled @ w, b)
+    step = jnp.where(options.free, w / weights, 0)
+    return _Proposal(step, less + price * closer, jnp.abs(less), scale, needed)
 
 
 def _gain(move: Float[Array, " m"], b: Float[Array, " m"]) -> FloatScalar:
@@ -165,7 +187,7 @@ def _merit(problem: Problem, found: Evaluation, price: FloatScalar) -> FloatScal
 def _small(problem: Problem, found: Evaluation, predicted: FloatScalar) -> BoolScalar:
     """Whether a step changes the unknowns by little of their standard errors."""
     data = jnp.sum(found.counts)
-    variance = 2 * found.loss / jnp.maximum(data - problem.size, 1)
+    variance = 2 * found.loss / jnp.maximum(data - problem.num_independent, 1)
     least = jnp.finfo(predicted.dtype).tiny
     return 2 * predicted <= jnp.maximum(ENOUGH**2 * variance, least)
 
@@ -183,7 +205,7 @@ def _noise(problem: Problem, found: Evaluation, state: State, options: Options):
     The unknowns take their share of the degrees of freedom from all channels alike.
     """
     total = jnp.sum(found.counts)
-    share = jnp.maximum(1 - problem.size / total, 1 / total)
+    share = jnp.maximum(1 - problem.num_independent / total, 1 / total)
     estimate = jnp.sqrt(found.squares / (jnp.maximum(found.counts, 1) * share))
     # Of a channel that is met exactly there is no noise to estimate.
     estimate = jnp.where(estimate > 1e-9 * state.sigma, estimate, state.sigma)

@@ -49,7 +49,7 @@ def multistart(
     options = Options(jnp.asarray(known), jnp.ones(problem.size, bool))
     moves = spread * np.random.default_rng(seed).standard_normal((count, problem.shared.size))
     moves[0] = 0
-    starts = problem.start + jnp.pad(
+    starts = problem.start[None, :] + jnp.pad(
         jnp.asarray(moves), ((0, 0), (0, problem.size - problem.shared.size))
     )
     states = _run(problem, starts, jnp.asarray(sigma), options, max_iterations)

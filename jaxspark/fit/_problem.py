@@ -1,5 +1,6 @@
 """A model and records, as arrays: all trials padded to one length."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from .._custom_types import State
 from .._system import constraint_shapes
 from ._check import DataError, unknown
 from ._grid import grid, stacked
-from ._initial import Tangent, tangent
+from ._initial import Start, Tangent, tangent
 from ._model import Model
 from ._parametrisation import Parametrisation
 from ._parametrise import parametrise
@@ -81,6 +82,11 @@ class Problem(eqx.Module):
         return self.shared.size + self.num_trials * self.num_start
 
     @property
+    def num_independent(self) -> int:
+        """How many unknowns there are but for starts that continue other windows."""
+        return self.size - len(self.links) * self.num_start
+
+    @property
     def start(self) -> Float[Array, " p"]:
         """Where the search starts."""
         zero = jnp.zeros(self.num_trials * self.num_start, self.data.ts.dtype)
@@ -102,6 +108,7 @@ def make_problem(
     *,
     owners: Sequence[int] | None = None,
     states: Sequence[tuple[State, State]] | None = None,
+    signals: Sequence[dict[str, Signal]] | None = None,
 ) -> Problem:
     """Arrange a model and records for a fit.
 
@@ -109,7 +116,8 @@ def make_problem(
 
     - `records`: one for each trial.
     - `owners`: if the records are consecutive windows of others: of which, for each.
-    - `states`: guesses of where they start, in place of the model's.
+    - `states`: where they start, or nearly, in place of the model's guess.
+    - `signals`: their inputs, in place of interpolations of each record by itself.
 
     **Raises:** `DataError` if a record lacks channels or inputs, or has no samples of a channel;
     `RuntimeError` if the guess of a start cannot be made consistent.
@@ -119,11 +127,15 @@ def make_problem(
     of = tuple(range(len(records)) if owners is None else owners)
     links = tuple(k for k in range(len(of) - 1) if owners is not None and of[k] == of[k + 1])
     shared, single = parametrise(model.parameters, max(of) + 1), parametrise(model.parameters, 1)
-    inputs = [_signals(model, record) for record in records]
+    inputs = all_signals(model, records) if signals is None else list(signals)
     numbers = single.args(single.start)
     args = [model.args(numbers, signals) for signals in inputs]
     if states is None:
         states = [model.start.guess(k, len(of), args[k]) for k in range(len(of))]
+    elif callable(model.start.y) or callable(model.start.z):
+        # A function would take the place of the states given.
+        start = Start([y for y, _ in states], [z for _, z in states], model.start.unknown)
+        model = dataclasses.replace(model, start=start)
     like = jax.tree.map(jnp.asarray, tuple(states[0]))
     tangents = _tangents(model, records, states, args, links)
     channels, forces = _observed(model, records, like, args[0])
@@ -134,7 +146,7 @@ def make_problem(
 def channel_names(model: Model, records: Sequence[Record]) -> tuple[str, ...]:
     """The channels that the model predicts, all of which the records must have."""
     single = parametrise(model.parameters, 1)
-    args = model.args(single.args(single.start), _signals(model, records[0]))
+    args = model.args(single.args(single.start), all_signals(model, records)[0])
     like = jax.tree.map(jnp.asarray, tuple(model.start.guess(0, len(records), args)))
     return _observed(model, records, like, args)[0]
 
@@ -158,6 +170,15 @@ def _tangents(model, records, states, args, links) -> Tangent:
             "guesses is at a singular configuration. Move it a little."
         )
     return jax.tree.map(lambda *x: jnp.stack(x), *found)
+
+
+def all_signals(model: Model, records: Sequence[Record]) -> list[dict[str, Signal]]:
+    """The inputs of all records, interpolated; all have the same."""
+    for name in dict.fromkeys(name for record in records for name in record.inputs):
+        for record in records:
+            if name not in record.inputs:
+                raise unknown(record.name, "input", name, record.inputs)
+    return [_signals(model, record) for record in records]
 
 
 def _signals(model: Model, record: Record) -> dict[str, Signal]:
@@ -234,19 +255,20 @@ def _data(
 
 
 def _together(signals: Sequence[Signal]) -> Signal:
-    """Signals padded to one length by pieces beyond their ends, which hold the last value."""
+    """Signals padded to one length, and stacked."""
     longest = max(signal.times.shape[0] for signal in signals)
+    return jax.tree.map(lambda *x: jnp.stack(x), *(padded(signal, longest) for signal in signals))
 
-    def padded(signal: Signal) -> Signal:
-        missing = longest - signal.times.shape[0]
-        end = signal.times[-1]
-        beyond = end + (end - signal.times[-2]) * (1 + jnp.arange(missing))
-        held = jnp.zeros((signal.coefficients.shape[0], missing)).at[-1].set(signal(end))
-        return Signal(
-            jnp.concatenate([signal.times, beyond]),
-            jnp.concatenate([signal.coefficients, held], 1),
-            signal.kind,
-            signal.uniform,
-        )
 
-    return jax.tree.map(lambda *x: jnp.stack(x), *map(padded, signals))
+def padded(signal: Signal, count: int) -> Signal:
+    """A signal of so many samples, which hold the last value beyond the end."""
+    missing = count - signal.times.shape[0]
+    end = signal.times[-1]
+    beyond = end + (end - signal.times[-2]) * (1 + jnp.arange(missing))
+    held = jnp.zeros((signal.coefficients.shape[0], missing)).at[-1].set(signal(end))
+    return Signal(
+        jnp.concatenate([signal.times, beyond]),
+        jnp.concatenate([signal.coefficients, held], 1),
+        signal.kind,
+        signal.uniform,
+    )

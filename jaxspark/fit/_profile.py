@@ -44,7 +44,7 @@ def profile(
         along = covariance[:, index] / covariance[index, index]
     offsets = np.linspace(-width, width, points) * error
     # From where the others would go if the model were linear.
-    starts = jnp.asarray(state.u) + jnp.asarray(offsets[:, None] * along[None, :])
+    starts = jnp.asarray(state.u)[None, :] + jnp.asarray(offsets[:, None] * along[None, :])
     starts = starts.at[:, index].set(state.u[index] + offsets)
     free = fit.options.free & (jnp.arange(problem.size) != index)
     options = Options(jnp.ones_like(fit.options.known), free)

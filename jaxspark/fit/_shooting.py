@@ -11,9 +11,11 @@ from .._custom_types import State
 from ._compile import compiled
 from ._levenberg import Options, run
 from ._model import Model
+from ._parametrise import parametrise
 from ._predict import predict
-from ._problem import make_problem, Problem
+from ._problem import all_signals, make_problem, padded, Problem
 from ._record import Record
+from ._signal import Signal
 
 
 # Iterations for the start of one window, which is a small and nearly linear problem.
@@ -49,27 +51,50 @@ def shooting_problem(
     parts = [windows(record, length) for record in records]
     owners = [i for i, of_record in enumerate(parts) for _ in of_record]
     alone = [part for of_record in parts for part in of_record]
-    states = []
-    for i, of_record in enumerate(parts):
-        states += _starts(model, of_record, i, len(records), noise)
-    return make_problem(model, alone, owners=owners, states=states)
+    states, signals = [], []
+    for i, (record, inputs) in enumerate(zip(records, all_signals(model, records), strict=True)):
+        of_parts = _cut(record, inputs, parts[i])
+        states += _starts(model, parts[i], of_parts, i, len(records), noise)
+        signals += of_parts
+    return make_problem(model, alone, owners=owners, states=states, signals=signals)
+
+
+def _cut(
+    record: Record, inputs: dict[str, Signal], parts: list[Record]
+) -> list[dict[str, Signal]]:
+    """The inputs of parts of a record: what they are in the whole, and not new interpolations."""
+    longest = max(part.num_samples for part in parts)
+
+    def cut(signal: Signal, part: Record) -> Signal:
+        first = int(np.searchsorted(record.times, part.times[0]))
+        last = first + part.num_samples
+        between = signal.times.shape[0] - signal.coefficients.shape[1]
+        pieces = signal.coefficients[:, first : last - between]
+        return padded(
+            Signal(signal.times[first:last], pieces, signal.kind, signal.uniform), longest
+        )
+
+    return [{name: cut(signal, part) for name, signal in inputs.items()} for part in parts]
 
 
 def _starts(
-    model: Model, parts: list[Record], index: int, count: int, noise: np.ndarray
+    model: Model,
+    parts: list[Record],
+    signals: list[dict[str, Signal]],
+    index: int,
+    count: int,
+    noise: np.ndarray,
 ) -> list[tuple[State, State]]:
     """Where each window of one record starts."""
     # All of one shape, so that one compiled function serves all windows.
     longest = max(part.num_samples for part in parts)
     found: list[tuple[State, State]] = []
-    guess = None
-    for part in parts:
-        if guess is None:
-            first = make_problem(model, [part])
-            args = first.single.args(first.single.start)
-            inputs = jax.tree.map(lambda x: x[0], first.data.inputs)
-            guess = model.start.guess(index, count, model.args(args, inputs))
-        problem = _padded(make_problem(model, [part], states=[guess]), longest)
+    single = parametrise(model.parameters, 1)
+    args = model.args(single.args(single.start), signals[0])
+    guess = model.start.guess(index, count, args)
+    for part, inputs in zip(parts, signals, strict=True):
+        alone = make_problem(model, [part], states=[guess], signals=[inputs])
+        problem = _padded(alone, longest)
         start, guess = _fitted(problem, jnp.asarray(noise))
         found.append(start)
     return found

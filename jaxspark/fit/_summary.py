@@ -1,5 +1,6 @@
 """From a fit to findings: everything as plain numbers."""
 
+import dataclasses
 import importlib.metadata
 import platform
 from collections.abc import Sequence
@@ -142,15 +143,21 @@ def _start_derivatives(problem: Problem, u: Any):
 
 
 def _predicted(fit: Fit, record: Record) -> list[Trial]:
-    """A record that was not fitted: what is its own alone, start and parameters, is."""
-    problem = make_problem(fit.model, [record])
-    shared = problem.shared
-    u = problem.start.at[: shared.num_shared].set(fit.state.u[: shared.num_shared])
-    options = Options(
-        jnp.ones(len(problem.channels), bool), jnp.arange(problem.size) >= shared.num_shared
-    )
-    u = _run(problem, u, fit.state.sigma, options).u
-    return _trials(fit, problem, u, [record], True)
+    """A record that was not fitted: what is its own alone, start and parameters, is.
+
+    Of several guesses of the start that counts which leads to the smallest loss.
+    """
+    tried = []
+    for start in fit.model.start.alone():
+        problem = make_problem(dataclasses.replace(fit.model, start=start), [record])
+        shared = problem.shared
+        u = problem.start.at[: shared.num_shared].set(fit.state.u[: shared.num_shared])
+        options = Options(
+            jnp.ones(len(problem.channels), bool), jnp.arange(problem.size) >= shared.num_shared
+        )
+        tried.append((_run(problem, u, fit.state.sigma, options), problem))
+    state, problem = min(tried, key=lambda found: float(found[0].found.loss))
+    return _trials(fit, problem, state.u, [record], True)
 
 
 @compiled

@@ -1,0 +1,121 @@
+"""`jaxspark fit`: from measurements to a report."""
+
+import argparse
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Sequence
+
+from ..fit import estimate, Findings, Fit, FitError, Model, Profile, profile, Record
+from ..fit._parametrise import parametrise
+from ..fit._report._verdict import verdict
+from ..fit._simulation import simulate, SimulationError
+from ._config import Config, load_config
+from ._errors import CommandError, no_such
+from ._load_model import loaded_model
+from ._output import as_json, as_text, write
+from ._records import check_apart, columns_of, read_records
+
+
+ALL = "all"
+
+
+def fit_command(options: argparse.Namespace) -> int:
+    """Fit a model to measurements, write the report and print it.
+
+    **Arguments:**
+
+    - `options`: as `fit_parser` makes them.
+
+    **Returns:** the exit status: 0, or 1 if the fit did not converge.
+
+    **Raises:** `CommandError`.
+    """
+    config = _merged(load_config(options.config), options)
+    _check_places(options)
+    # With --json nothing else may be printed, whatever the model's file prints.
+    aside = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
+    with aside, loaded_model(options.model) as model:
+        fitted, found = _found(model, config, options)
+        page = write(found, options.out, figures=not options.no_plots)
+    if options.json:
+        print(as_json(found))
+    elif options.quiet:
+        print(verdict(found).replace("R²", "R^2"))
+    else:
+        print(f"\n{as_text(found)}\n\nReport: {page}")
+    if not fitted.converged:
+        print(f"jaxspark fit: error: {fitted.message}", file=sys.stderr)
+    return 0 if fitted.converged else 1
+
+
+def _merged(config: Config, options: argparse.Namespace) -> Config:
+    """The configuration with the options, which go before it."""
+    changed = {
+        "window": options.window, "level": options.level,
+        "max_iterations": options.max_iterations,
+        "held_out": tuple(options.held_out) or None, "profiles": tuple(options.profile) or None,
+    }  # fmt: skip
+    given = {name: value for name, value in changed.items() if value is not None}
+    return dataclasses.replace(config, **given)
+
+
+def _check_places(options: argparse.Namespace) -> None:
+    """That what is written can be, before a long fit."""
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CommandError(f"--out {options.out}: it cannot be made a folder: {reason}.") from None
+    file = options.checkpoint
+    if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
+        raise CommandError(f"--checkpoint {file}: it must be a file in a folder that exists.")
+
+
+def _found(model: Model, config: Config, options: argparse.Namespace) -> tuple[Fit, Findings]:
+    check_apart(options.data, config.held_out)
+    columns = columns_of(model, config)
+    if config.noise:
+        model = dataclasses.replace(model, noise={**(model.noise or {}), **config.noise})
+    records = read_records(options.data, columns, config)
+    held_out = read_records(config.held_out, columns, config)
+    names = _profiled(model, config, len(records))
+    try:
+        fitted = estimate(
+            model, records, window=config.window, max_iterations=config.max_iterations,
+            checkpoint=options.checkpoint, progress=not options.quiet, throw=False,
+        )  # fmt: skip
+    except FitError as error:
+        raise CommandError(f"{error}{_reason(model, records)}", 1) from None
+    except OSError as error:
+        raise CommandError(f"the checkpoint cannot be written: {error}", 1) from None
+    profiles = _profiles(fitted, names, config.level)
+    return fitted, fitted.findings(held_out=held_out, profiles=profiles, level=config.level)
+
+
+def _profiled(model: Model, config: Config, num_trials: int) -> tuple[str, ...]:
+    """The parameters to profile, known before the fit."""
+    names = parametrise(model.parameters, num_trials).names
+    if ALL in config.profiles:
+        return names
+    for name in config.profiles:
+        if name not in names:
+            raise CommandError(f"profile: {no_such('free parameter', name, names)}")
+    return tuple(dict.fromkeys(config.profiles))
+
+
+def _profiles(fitted: Fit, names: Sequence[str], level: float) -> tuple[Profile, ...]:
+    if names and not fitted.converged:
+        print("jaxspark fit: no profiles, since the fit did not converge.", file=sys.stderr)
+        return ()
+    return tuple(profile(fitted, name, level=level) for name in names)
+
+
+def _reason(model: Model, records: Sequence[Record]) -> str:
+    """Why no record, or which, can be simulated from the start."""
+    for trial, record in enumerate(records):
+        try:
+            simulate(model, record, trial=trial)
+        except SimulationError as error:
+            return f"\n{error}"
+    return "\nEach record alone can be simulated: derivatives by the parameters are not finite."

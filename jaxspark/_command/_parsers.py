@@ -1,0 +1,124 @@
+"""The options of each command."""
+
+import argparse
+from pathlib import Path
+
+from ._words import FIT, fit_epilog, SIMULATE, SIMULATE_REST
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not abs(value) < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
+    return value
+
+
+def _positive(text: str) -> float:
+    value = _number(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
+
+
+def _level(text: str) -> float:
+    value = _number(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and 1, as 0.95 is")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, at least 1")
+    return int(text)
+
+
+def _index(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a trial, from 0 on")
+    return int(text)
+
+
+def _assignment(text: str) -> tuple[str, float]:
+    name, equals, value = text.rpartition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")
+    return name.strip(), _number(value)
+
+
+def _parser(command: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"jaxspark {command}",
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "model", metavar="MODEL.py", help="defines `model`; MODEL.py:name for another name"
+    )
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE.toml",
+        help="which columns are which channels, and more",
+    )
+    return parser
+
+
+def fit_parser() -> argparse.ArgumentParser:
+    """Of `jaxspark fit`."""
+    parser = _parser("fit", FIT, fit_epilog())
+    add = parser.add_argument
+    add("data", nargs="+", type=Path, metavar="DATA.csv", help="measurements, to be fitted")
+    add(
+        "--out", default="report", type=Path, metavar="DIR",
+        help="folder for the report (default: %(default)s)",
+    )  # fmt: skip
+    add(
+        "--held-out", action="append", type=Path, default=[], metavar="FILE.csv",
+        help="a measurement to be predicted only; may be given several times",
+    )  # fmt: skip
+    add(
+        "--profile", action="append", default=[], metavar="NAME",
+        help="profile likelihood of a parameter, or of `all`; may be given several times",
+    )  # fmt: skip
+    add("--window", type=_positive, metavar="S", help="multiple shooting: length of windows")
+    add("--checkpoint", type=Path, metavar="FILE", help="written at every step; resumed if there")
+    add("--level", type=_level, metavar="P", help="of confidence intervals (default: 0.95)")
+    add("--max-iterations", type=_count, metavar="N", help="give up after these (default: 100)")
+    add("--no-plots", action="store_true", help="a report without figures")
+    add("--json", action="store_true", help="print the report as JSON, and nothing else")
+    add("--quiet", action="store_true", help="no progress bar, and a result of one line")
+    return parser
+
+
+def simulate_parser() -> argparse.ArgumentParser:
+    """Of `jaxspark simulate`."""
+    parser = _parser("simulate", SIMULATE, SIMULATE_REST)
+    add = parser.add_argument
+    add("--t0", type=_number, default=0.0, metavar="S", help="first time (default: 0)")
+    add("--t1", type=_number, metavar="S", help="last time")
+    add("--dt", type=_positive, metavar="S", help="between samples (default: the model's step)")
+    add("--data", type=Path, metavar="DATA.csv", help="a measurement, to be predicted")
+    add(
+        "--inputs", type=Path, metavar="FILE.csv",
+        help="inputs over time, for models that are driven; simulated at its times",
+    )  # fmt: skip
+    add(
+        "--set", action="append", type=_assignment, default=[], metavar="NAME=VALUE",
+        help="value of a parameter; may be given several times",
+    )  # fmt: skip
+    add(
+        "--report", type=Path, metavar="FILE.json",
+        help="report.json of a fit: its estimates, of the start too",
+    )  # fmt: skip
+    add(
+        "--trial", type=_index, default=0, metavar="N",
+        help="of which trial, counted from 0, start and own parameters are (default: 0)",
+    )  # fmt: skip
+    add("--out", type=Path, metavar="FILE.csv", help="where to (default: standard output)")
+    return parser
