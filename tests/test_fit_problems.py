@@ -163,14 +163,18 @@ def truth():
     return reference(problem, point(problem))
 
 
-def test_diffrax_has_the_same_residuals_and_derivatives(truth):
-    found = cost(by_diffrax(PROBLEMS["four-bar"](), 1e-8, "Tsit5", "reverse"), truth, 1)
+@pytest.mark.parametrize("mode", ["forward", pytest.param("reverse", marks=pytest.mark.thorough)])
+def test_diffrax_has_the_same_residuals_and_derivatives(truth, mode):
+    found = cost(by_diffrax(PROBLEMS["four-bar"](), 1e-8, "Tsit5", mode), truth, 1)
     assert found.error < 1e-6 and found.jacobian_error < 1e-5 and found.gradient_error < 1e-6
 
 
 @pytest.mark.parametrize(
     "plugin, form, setting, mode",
-    [("rk", "reduced", 4, "adjoint"), ("idas", "index 1", 1e-8, "forward")],
+    [
+        ("rk", "reduced", 4, "adjoint"),
+        pytest.param("idas", "index 1", 1e-8, "forward", marks=pytest.mark.thorough),
+    ],
 )
 def test_casadi_has_the_same_residuals_and_derivatives(truth, plugin, form, setting, mode):
     pytest.importorskip("casadi")

@@ -117,6 +117,6 @@ def fork(dry: bool = True) -> Fork:
         observe=observe,
         specs=specs,
         state=state,
-        guess=(values.angle, values.rate),
+        guess=(float(values.angle), float(values.rate)),
         record=fork_record(),
     )

@@ -48,6 +48,10 @@ class Stribeck(eqx.Module):
         return (self.coulomb + excess) * jnp.tanh(rate / self.width) + self.viscous * rate
 
 
+STEEPEST = 30.0
+"""Slope of the steepest unit at the start, by the rate over the typical one."""
+
+
 class Network(eqx.Module):
     """An odd function of the rate by a multilayer perceptron with one hidden layer.
 
@@ -58,8 +62,16 @@ class Network(eqx.Module):
 
     def __init__(self, width: int = 8, seed: int = 0):
         key = jax.random.key(seed)
-        self.layers = eqx.nn.MLP(
+        layers = eqx.nn.MLP(
             "scalar", "scalar", width, 1, jnp.tanh, use_final_bias=False, key=key
+        )
+        # Friction changes within a narrow band of rates: units from smooth to steep.
+        slopes = jnp.geomspace(0.5, STEEPEST, width, dtype=layers.layers[0].weight.dtype)
+        # And none at the start, rather than one that drives.
+        none = jnp.zeros_like(layers.layers[1].weight)
+        start = slopes[:, None], jnp.zeros(width, slopes.dtype), none
+        self.layers = eqx.tree_at(
+            lambda x: (x.layers[0].weight, x.layers[0].bias, x.layers[1].weight), layers, start
         )
 
     def __call__(self, rate: Float[Array, ""]) -> Float[Array, ""]:

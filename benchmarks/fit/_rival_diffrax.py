@@ -48,6 +48,7 @@ def by_diffrax(
             saveat=diffrax.SaveAt(ts=times), adjoint=adjoint, max_steps=4096, throw=False,
             stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
         )  # fmt: skip
+        assert solution.ys is not None
         crank = solution.ys[:, 0]
         rocker = jax.vmap(lambda angle: loop(jnp, angle, parameters(own))[1])(crank)
         return (jnp.stack([crank, rocker]) / sigmas[:, None] - measured).ravel()

@@ -45,8 +45,10 @@ def blaming(model: Path) -> Iterator[None]:
 
 
 def _words(error: BaseException, model: Path) -> str | None:
-    message = "; ".join([str(error) or type(error).__name__, *getattr(error, "__notes__", ())])
     kind = type(error).__name__
+    # JAX notes how to see its own frames, which is for its developers.
+    notes = [note for note in getattr(error, "__notes__", ()) if "JAX_TRACEBACK" not in note]
+    message = " ".join([str(error) or kind, *notes])
     if isinstance(error, SyntaxError) and error.filename and _is_users(error.filename, model):
         line = (error.text or "").strip()
         return f"{error.filename}, line {error.lineno}: {kind}: {error.msg}\n    {line}".rstrip()

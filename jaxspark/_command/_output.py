@@ -2,9 +2,8 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 from jaxtyping import Float
@@ -45,11 +44,11 @@ def write_table(columns: Mapping[str, Float[np.ndarray, " n"]], path: Path | Non
     """
     try:
         if path is None:
-            _rows(columns, sys.stdout)
+            sys.stdout.writelines(_lines(columns))
             sys.stdout.flush()
             return
         with path.open("w", encoding="utf-8", newline="\n") as file:
-            _rows(columns, file)
+            file.writelines(_lines(columns))
     except BrokenPipeError:
         # Whoever reads has enough, as `head` has. Python would flush once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -57,10 +56,11 @@ def write_table(columns: Mapping[str, Float[np.ndarray, " n"]], path: Path | Non
         raise CommandError(f"{path}: cannot be written: {error.strerror}.", 1) from None
 
 
-def _rows(columns: Mapping[str, Float[np.ndarray, " n"]], file: TextIO) -> None:
-    file.write(",".join(map(_cell, columns)) + "\n")
+def _lines(columns: Mapping[str, Float[np.ndarray, " n"]]) -> Iterator[str]:
+    """The lines of a table."""
+    yield ",".join(map(_cell, columns)) + "\n"
     for row in zip(*(values.tolist() for values in columns.values()), strict=True):
-        file.write(",".join("" if value != value else repr(value) for value in row) + "\n")
+        yield ",".join("" if value != value else repr(value) for value in row) + "\n"
 
 
 def _cell(name: str) -> str:

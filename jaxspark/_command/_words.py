@@ -109,7 +109,7 @@ examples:
   jaxspark fit pendulum.py a.csv b.csv --held-out c.csv --config channels.toml --out report
   jaxspark fit pendulum.py long.csv --window 2 --checkpoint fit.npz --profile all
 
-Options go before the configuration. With --checkpoint the fit can be stopped at any time, and
+Options override the configuration. With --checkpoint the fit can be stopped at any time, and
 the same command goes on from there.
 
 exit status: 0 success, 1 the fit failed or did not converge (a report is written if anything

@@ -38,6 +38,10 @@ examples:
   jaxspark --out results              the picture goes to results/
   jaxspark swing.csv --mass 1.2 --length 0.31 --no-plot
 
+models of your own:
+  jaxspark fit --help                 identify a mechanism from measurements
+  jaxspark simulate --help            simulate it, or predict a measurement
+
 exit status: 0 success, 1 the fit or the writing failed, 2 wrong arguments or record."""
 
 

@@ -2,6 +2,8 @@
 
 from ._check import DataError as DataError, DataWarning as DataWarning
 from ._checkpoint import CheckpointError as CheckpointError
+from ._combinations import Directions as Directions, unidentifiable_words as unidentifiable_words
+from ._covariance import Information as Information, newey_west as newey_west
 from ._estimate import estimate as estimate, FitError as FitError
 from ._findings import (
     Channel as Channel,
@@ -15,6 +17,7 @@ from ._findings import (
 from ._fit import Fit as Fit
 from ._inertia import PlanarBody as PlanarBody, RigidBody as RigidBody
 from ._initial import Start as Start
+from ._intervals import intervals as intervals, intervals_in as intervals_in
 from ._log_density import log_density as log_density
 from ._model import Model as Model
 from ._multistart import multistart as multistart
@@ -48,6 +51,13 @@ from ._robust import (
     Huber as Huber,
     Squares as Squares,
 )
+from ._score import (
+    Criteria as Criteria,
+    criteria as criteria,
+    hold_out_score as hold_out_score,
+    HoldOutScore as HoldOutScore,
+)
 from ._signal import Signal as Signal
 from ._stochastic import stochastic as stochastic
 from ._uncertainty import Uncertainty as Uncertainty
+from ._whiteness import r_squared as r_squared, whiteness as whiteness

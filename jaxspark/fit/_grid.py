@@ -15,8 +15,8 @@ class Grid:
     - `at`: which of them are those of the samples.
     """
 
-    ts: Float[np.ndarray, " n"]
-    at: Int[np.ndarray, " m"]
+    ts: Float[np.ndarray, "*trials n"]
+    at: Int[np.ndarray, "*trials m"]
 
 
 def grid(times: Float[np.ndarray, " m"], step: float) -> Grid:

@@ -17,6 +17,10 @@ ENOUGH = 1e-4
 # Smallest reduction that rounding errors leave, relative to the loss.
 ROUNDING = 1e-13
 MOST_DAMPING = 1e10
+# Columns of the Jacobian shorter than this share of the longest count as so long.
+FAINT = 1e-5
+# Longest step of a parameter in its coordinate, for instance its logarithm.
+LONGEST = 3.0
 # Noise that changes by less than this is not estimated again.
 NOISE_SETTLED = 1e-2
 MOST_ROUNDS = 6
@@ -87,7 +91,8 @@ def advance(problem: Problem, state: State, options: Options) -> State:
     price = jnp.maximum(state.price, 2 * needed)
     before, after = (_merit(problem, x, price) for x in (state.found, found))
     gain = (before - after) / jnp.where(predicted > 0, predicted, 1)
-    rounding = ROUNDING * jnp.abs(before)
+    floor = _floor(problem, state.sigma)
+    rounding = ROUNDING * jnp.abs(before) + floor
     accepted = found.good & (fresh | (gain > 0) | (jnp.abs(before - after) <= rounding))
     # In curved valleys a gain of two thirds is good enough for longer steps.
     shrunk = state.damping * jnp.where(gain > 0.5, 0.1, jnp.where(gain > 0.25, 0.5, 1.0))
@@ -95,7 +100,7 @@ def advance(problem: Problem, state: State, options: Options) -> State:
     damping = jnp.where(fresh, state.damping, jnp.maximum(damping, 1e-14))
     growth = jnp.where(accepted, 2.0, 2 * state.growth)
     kept = _select(accepted, found, state.found)
-    small = _small(problem, kept, proposal.less) & ~fresh & (accepted | (predicted <= rounding))
+    small = _small(problem, kept, proposal.less, floor) & ~fresh & (accepted | (predicted <= rounding))
     settled = small & _continuous(problem, kept)
     sigma, changed = _noise(problem, kept, state, options)
     again = settled & changed
@@ -136,12 +141,15 @@ def _propose(problem: Problem, state: State, options: Options) -> _Proposal:
     A = jnp.where(options.free[None, :], A, 0)
     lengths = jnp.sqrt(jnp.sum(A**2, 0))
     scale = jnp.maximum(state.scale, lengths)
-    weights = jnp.where(scale > 0, scale, 1)
+    # What has next to no effect, as a saturated unit of a network, must not go anywhere.
+    floor = FAINT * jnp.max(scale)
+    weights = jnp.where(scale > floor, scale, jnp.where(floor > 0, floor, 1))
     # In coordinates in which the damping is a multiple of the unit matrix.
     scaled = A / weights[None, :]
     if not problem.links:
         damped = jnp.concatenate([scaled, jnp.sqrt(state.damping) * jnp.eye(len(weights))])
         w = -_least_squares(damped, jnp.pad(b, (0, len(weights))))
+        w = w * _share(problem, w / weights)
         predicted = _gain(scaled @ w, b)
         step = jnp.where(options.free, w / weights, 0)
         return _Proposal(step, predicted, predicted, scale, jnp.zeros_like(state.price))
@@ -158,6 +166,7 @@ def _propose(problem: Problem, state: State, options: Options) -> _Proposal:
     reduced, rest = scaled @ null, scaled @ first + b
     damped = jnp.concatenate([reduced, jnp.sqrt(state.damping) * jnp.eye(null.shape[1])])
     w = first - null @ _least_squares(damped, jnp.concatenate([rest, null.T @ first * 0]))
+    w = w * _share(problem, w / weights)
     gradient = scaled.T @ (scaled @ w + b)
     multiplier = jax.scipy.linalg.solve_triangular(R[:count], range_.T @ gradient)
     needed = jnp.max(jnp.abs(multiplier))
@@ -166,6 +175,12 @@ def _propose(problem: Problem, state: State, options: Options) -> _Proposal:
     less = _gain(scaled @ w, b)
     step = jnp.where(options.free, w / weights, 0)
     return _Proposal(step, less + price * closer, jnp.abs(less), scale, needed)
+
+
+def _share(problem: Problem, step: Float[Array, " p"]) -> FloatScalar:
+    """How much of a step is sensible for the parameters, whose coordinates are of order one."""
+    longest = jnp.max(jnp.abs(step[: problem.shared.size]), initial=0)
+    return jnp.minimum(1, LONGEST / jnp.maximum(longest, LONGEST))
 
 
 def _gain(move: Float[Array, " m"], b: Float[Array, " m"]) -> FloatScalar:
@@ -184,12 +199,19 @@ def _merit(problem: Problem, found: Evaluation, price: FloatScalar) -> FloatScal
     return found.loss + price * jnp.sum(jnp.abs(continuity(problem, found)[1]))
 
 
-def _small(problem: Problem, found: Evaluation, predicted: FloatScalar) -> BoolScalar:
+def _floor(problem: Problem, sigma: Float[Array, " channels"]) -> FloatScalar:
+    """The loss that rounding errors of the simulation leave if a model meets data exactly."""
+    relative = 100 * jnp.finfo(sigma.dtype).eps
+    return relative**2 * jnp.sum((problem.data.measured / sigma[None, None, :]) ** 2)
+
+
+def _small(
+    problem: Problem, found: Evaluation, predicted: FloatScalar, floor: FloatScalar
+) -> BoolScalar:
     """Whether a step changes the unknowns by little of their standard errors."""
     data = jnp.sum(found.counts)
     variance = 2 * found.loss / jnp.maximum(data - problem.num_independent, 1)
-    least = jnp.finfo(predicted.dtype).tiny
-    return 2 * predicted <= jnp.maximum(ENOUGH**2 * variance, least)
+    return 2 * predicted <= jnp.maximum(ENOUGH**2 * variance, floor)
 
 
 def _continuous(problem: Problem, found: Evaluation) -> BoolScalar:

@@ -11,10 +11,10 @@ import optax
 from tqdm import tqdm
 
 from ._compile import compiled
-from ._estimate import FitError, initial_noise
+from ._estimate import _advance, FitError, initial_noise
 from ._fit import Fit
 from ._initial import initial_state
-from ._levenberg import advance, begin, Options
+from ._levenberg import begin, Options
 from ._log_density import trial_loss
 from ._model import Model
 from ._predict import predict_trial
@@ -77,7 +77,7 @@ def stochastic(
             bar.update()
             bar.set_postfix_str(f"loss {history[-1]:.6g}")
     options = Options(jnp.ones(len(problem.channels), bool), jnp.zeros(problem.size, bool))
-    state = compiled(advance)(problem, begin(problem, u, noise, options), options)
+    state = _advance(problem, begin(problem, u, noise, options), options)
     seconds = time.perf_counter() - begun
     return Fit(model, tuple(records), problem, options, state, tuple(history), seconds)
 
