@@ -11,7 +11,7 @@ import jax
 from ._figures import report
 
 
-TOPICS = ("core", "dalembert", "adaptive", "stiff", "large")
+TOPICS = ("core", "dalembert", "adaptive", "stiff", "large", "fit")
 
 
 def main() -> int:

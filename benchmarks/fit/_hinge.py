@@ -62,9 +62,7 @@ class Network(eqx.Module):
 
     def __init__(self, width: int = 8, seed: int = 0):
         key = jax.random.key(seed)
-        layers = eqx.nn.MLP(
-            "scalar", "scalar", width, 1, jnp.tanh, use_final_bias=False, key=key
-        )
+        layers = eqx.nn.MLP("scalar", "scalar", width, 1, jnp.tanh, use_final_bias=False, key=key)
         # Friction changes within a narrow band of rates: units from smooth to steep.
         slopes = jnp.geomspace(0.5, STEEPEST, width, dtype=layers.layers[0].weight.dtype)
         # And none at the start, rather than one that drives.
