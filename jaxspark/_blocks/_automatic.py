@@ -32,32 +32,35 @@ def automatic(pattern: Pattern) -> tuple[AbstractBlockSolver | None, str]:
     """
     double_on_cpu = jax.config.read("jax_enable_x64") and jax.default_backend() == "cpu"
     klu = double_on_cpu and importlib.util.find_spec("klujax") is not None
-    solver, why = _automatic(pattern, bool(klu))
+    parallel = jax.default_backend() != "cpu"
+    solver, why = _automatic(pattern, bool(klu), parallel)
     if solver is None:
         warnings.warn(f"This mechanism is solved with a dense matrix: {why}.", stacklevel=2)
     return solver, why
 
 
 @functools.lru_cache(maxsize=256)
-def _automatic(pattern: Pattern, klu: bool) -> tuple[AbstractBlockSolver | None, str]:
+def _automatic(
+    pattern: Pattern, klu: bool, parallel: bool
+) -> tuple[AbstractBlockSolver | None, str]:
     cut = make_plan(pattern, "border", False)
     rows = len(cut.rows_left)
     if rows == 0:
         why = "the mechanism is a tree: joints are eliminated from its leaves"
-        return _watched(pattern, AcyclicNullSpace()), why
+        return _watched(pattern, AcyclicNullSpace(), parallel), why
     if rows <= FEW_LOOP_ROWS:
         why = f"only {rows} rows close loops: they are a border"
-        return _watched(pattern, AcyclicNullSpace(loops="border")), why
+        return _watched(pattern, AcyclicNullSpace(loops="border"), parallel), why
     try:
         largest = int(make_plan(pattern, "cluster", False).unknowns.max(initial=0))
     except ValueError:
         largest = pattern.size
     if largest <= LARGEST_CLUSTER:
         short = f"loops are short: clusters have at most {largest} unknowns"
-        return _watched(pattern, AcyclicNullSpace(loops="cluster")), short
+        return _watched(pattern, AcyclicNullSpace(loops="cluster"), parallel), short
     if rows <= MOST_LOOP_ROWS:
         few = f"loops are long (clusters of {largest} unknowns), but only {rows} rows close them"
-        return _watched(pattern, AcyclicNullSpace(loops="border")), few
+        return _watched(pattern, AcyclicNullSpace(loops="border"), parallel), few
     why = f"{rows} rows close loops, with clusters of up to {largest} unknowns"
     if klu:
         return KLU(), f"{why}; klujax is installed"
@@ -72,9 +75,13 @@ def _automatic(pattern: Pattern, klu: bool) -> tuple[AbstractBlockSolver | None,
     )
 
 
-def _watched(pattern: Pattern, solver: AbstractBlockSolver) -> AbstractBlockSolver:
-    """The solver, and the faster one where bodies have few joints each."""
-    return Watched(solver) if joints_of_blocks(pattern) <= FAST_JOINTS else solver
+def _watched(pattern: Pattern, solver: AbstractBlockSolver, parallel: bool) -> AbstractBlockSolver:
+    """The solver, and the faster one where bodies have few joints each.
+
+    Where launching an operation takes longer than the operation, a recursion is slow always.
+    """
+    limit = MOST_JOINTS if parallel else FAST_JOINTS
+    return Watched(solver) if joints_of_blocks(pattern) <= limit else solver
 
 
 def joints_of_blocks(pattern: Pattern) -> int:

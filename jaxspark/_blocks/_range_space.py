@@ -215,6 +215,8 @@ def _dense_tail(plan: Rounds, D: Array, L: Array, size: Array) -> tuple[Any, Flo
     full = full.at[a, b].set(blocks).at[b, a].set(jnp.swapaxes(blocks, 1, 2))
     matrix = jnp.swapaxes(full, 1, 2).reshape(count * R, count * R)
     lu, pivots = jsl.lu_factor(matrix)
+    # On a GPU the factors of a matrix with NaN in it can be finite.
+    lu = jnp.where(jnp.all(jnp.isfinite(matrix)), lu, jnp.nan)
     return (lu, pivots), jnp.min(jnp.abs(jnp.diagonal(lu))) / jnp.max(size)
 
 

@@ -48,7 +48,9 @@ def inverse(a: Float[Array, "*n i i"]) -> tuple[Float[Array, "*n i i"], Bool[Arr
     scale = jnp.where(scale > 0, scale, 1)
     if n > WRITTEN_OUT:
         scaled = a / (scale[..., :, None] * scale[..., None, :])
-        inverted = jnp.linalg.inv(scaled)
+        # On a GPU the factors of a matrix with NaN in it can be finite.
+        finite = jnp.all(jnp.isfinite(scaled), (-2, -1), keepdims=True)
+        inverted = jnp.where(finite, jnp.linalg.inv(scaled), jnp.nan)
         size = jnp.max(jnp.abs(inverted), (-2, -1))
         return inverted / (scale[..., :, None] * scale[..., None, :]), size * 8 * n * epsilon < 1
     work, good = a, jnp.ones(a.shape[:-2], bool)

@@ -38,6 +38,8 @@ def lu_factors(matrix: Float[Array, "n n"]) -> _LU:
     """LU with partial pivoting of the equilibrated matrix."""
     scaled, rows, columns = equilibrate(matrix)
     lu, pivots = jsl.lu_factor(scaled)
+    # On a GPU the factors of a matrix with NaN in it can be finite.
+    lu = jnp.where(jnp.all(jnp.isfinite(scaled)), lu, jnp.nan)
     return _LU(lu, pivots, rows, columns)
 
 
@@ -49,7 +51,9 @@ def solve_augmented(matrix: Float[Array, "n n1"]) -> Float[Array, " n"]:
     """
     n = matrix.shape[0]
     largest = jnp.max(jnp.abs(matrix[:, :n]), 1, initial=0, keepdims=True)
-    lu = jax.lax.linalg.lu(matrix / jnp.where(largest > 0, largest, 1))[0]
+    scaled = matrix / jnp.where(largest > 0, largest, 1)
+    lu = jax.lax.linalg.lu(scaled)[0]
+    lu = jnp.where(jnp.all(jnp.isfinite(scaled)), lu, jnp.nan)
     return jax.lax.linalg.triangular_solve(lu[:, :n], lu[:, n:], left_side=True)[:, 0]
 
 

@@ -120,6 +120,11 @@ def tangent(
     for _ in range(MOST_CORRECTIONS):
         state = unravel_y(jnp.asarray(y)), unravel_z(jnp.asarray(z))
         g, rates, v_z, g_y, k_z = map(np.asarray, _linearised(system, t0, *state, args))
+        if not all(np.isfinite(x).all() for x in (g, rates, v_z, g_y, k_z)):
+            raise RuntimeError(
+                "The constraints or their derivatives are not finite at the guess of the start, "
+                "or near it: move it."
+            )
         across = g_y @ v_z
         both = np.concatenate([across, k_z])
         dy, dz = -v_z @ _shortest(across, g), -_shortest(both, rates)

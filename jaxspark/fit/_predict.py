@@ -118,7 +118,7 @@ def _delayed(
             )
 
     def at(t, values):
-        first = jnp.searchsorted(data.ts, t, side="right") - 2
+        first = jnp.searchsorted(data.ts, t, side="right").astype(data.last.dtype) - 2
         first = jnp.clip(first, 0, jnp.maximum(data.last - 3, 0))
         nodes = jax.lax.dynamic_slice_in_dim(data.ts, first, 4)
         around = jax.lax.dynamic_slice_in_dim(values, first, 4)

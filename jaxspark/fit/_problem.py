@@ -264,8 +264,8 @@ def padded(signal: Signal, count: int) -> Signal:
     """A signal of so many samples, which hold the last value beyond the end."""
     missing = count - signal.times.shape[0]
     end = signal.times[-1]
-    beyond = end + (end - signal.times[-2]) * (1 + jnp.arange(missing))
-    held = jnp.zeros((signal.coefficients.shape[0], missing)).at[-1].set(signal(end))
+    beyond = end + (end - signal.times[-2]) * jnp.arange(1, missing + 1, dtype=end.dtype)
+    held = jnp.zeros((signal.coefficients.shape[0], missing), end.dtype).at[-1].set(signal(end))
     return Signal(
         jnp.concatenate([signal.times, beyond]),
         jnp.concatenate([signal.coefficients, held], 1),

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import types
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints, Literal
 
 import numpy as np
 
@@ -93,6 +93,10 @@ def _of_type(hint: Any, value: Any, path: str) -> Any:
         return _tuple(get_args(hint), value, path)
     if get_origin(hint) is dict:
         return {str(key): str(item) for key, item in value.items()}
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise ValueError
+        return value
     if hint is float:
         return WORDS[value] if isinstance(value, str) and value in WORDS else float(value)
     if hint in (str, bool, int):
