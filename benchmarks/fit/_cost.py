@@ -55,14 +55,14 @@ def cost(tiny: bool) -> Iterator[Figure]:
         return
     truth = reference(problem, point(problem))
     for rival in costs(problem, truth):
-        words = f"{rival.residuals:.3g}, {rival.iteration:.3g}, {rival.gradient:.3g}"
+        words = f"{rival.residuals_ms:.3g}, {rival.iteration_ms:.3g}, {rival.gradient_ms:.3g}"
         errors = f"{rival.error:.1e}, {rival.jacobian_error:.1e}"
         what = f"{problem.name}, {rival.name} at {rival.setting}"
         yield note(
             f"{what}: CPU ms of residuals, iteration, gradient; errors", f"{words}; {errors}"
         )
         yield note(
-            f"{what}: CPU time of an iteration over ours", f"{rival.iteration / ours.ms:.2f}"
+            f"{what}: CPU time of an iteration over ours", f"{rival.iteration_ms / ours.ms:.2f}"
         )
 
 

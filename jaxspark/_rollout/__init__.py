@@ -9,4 +9,5 @@ from ._initial import (
 )
 from ._manual import step as step
 from ._rollout import rollout as rollout
+from ._segments import Checkpoint as Checkpoint
 from ._solution import Solution as Solution, Statistics as Statistics

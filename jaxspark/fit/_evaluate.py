@@ -57,7 +57,7 @@ def evaluate(
 
     def of_trial(x, at, following, data):
         def function(x):
-            found = predict_trial(problem, x, at, data)
+            found = predict_trial(problem, x, at, data, "none")
             where = (found.y1, found.z1), (found.y0, found.z0)
             state = following.coordinates(*where[0]), at.coordinates(*where[1])
             difference = jnp.where(data.present, found.values - data.measured, 0)
@@ -158,7 +158,7 @@ def residuals_and_jacobian(
 
     def of_trial(x, at, data):
         def function(x):
-            found = predict_trial(problem, x, at, data)
+            found = predict_trial(problem, x, at, data, "none")
             return found.values, found
 
         jacobian, found = jax.jacfwd(function, has_aux=True)(x)

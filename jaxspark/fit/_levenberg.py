@@ -100,7 +100,9 @@ def advance(problem: Problem, state: State, options: Options) -> State:
     damping = jnp.where(fresh, state.damping, jnp.maximum(damping, 1e-14))
     growth = jnp.where(accepted, 2.0, 2 * state.growth)
     kept = _select(accepted, found, state.found)
-    small = _small(problem, kept, proposal.less, floor) & ~fresh & (accepted | (predicted <= rounding))
+    small = (
+        _small(problem, kept, proposal.less, floor) & ~fresh & (accepted | (predicted <= rounding))
+    )
     settled = small & _continuous(problem, kept)
     sigma, changed = _noise(problem, kept, state, options)
     again = settled & changed
@@ -228,6 +230,7 @@ def _noise(problem: Problem, found: Evaluation, state: State, options: Options):
     """
     total = jnp.sum(found.counts)
     share = jnp.maximum(1 - problem.num_independent / total, 1 / total)
+    share = share * problem.model.loss.normal_share(share.dtype)
     estimate = jnp.sqrt(found.squares / (jnp.maximum(found.counts, 1) * share))
     # Of a channel that is met exactly there is no noise to estimate.
     estimate = jnp.where(estimate > 1e-9 * state.sigma, estimate, state.sigma)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 from .._consistent import multipliers
 from .._custom_types import BoolScalar, FloatScalar, IntScalar, State
 from .._results import RESULTS
-from .._rollout import rollout
+from .._rollout import Checkpoint, rollout
 from ._compile import compiled
 from ._initial import initial_state, Tangent
 from ._problem import Data, Problem
@@ -48,13 +48,20 @@ class Motion(eqx.Module):
     newton_iterations: IntScalar
 
 
-def simulate(problem: Problem, local: Float[Array, " q"], at: Tangent, data: Data) -> Motion:
+def simulate(
+    problem: Problem,
+    local: Float[Array, " q"],
+    at: Tangent,
+    data: Data,
+    checkpoint: Checkpoint = "stages",
+) -> Motion:
     """Simulate one trial.
 
     **Arguments:**
 
     - `local`: the unknowns that act on it: parameters, then its start.
     - `at`, `data`: of this trial.
+    - `checkpoint`: as for [`jaxspark.rollout`][]; forward derivatives compile faster with `"none"`.
     """
     model, count = problem.model, problem.single.size
     args = model.args(problem.single.args(local[:count]), data.inputs)
@@ -64,7 +71,15 @@ def simulate(problem: Problem, local: Float[Array, " q"], at: Tangent, data: Dat
         at = eqx.tree_at(lambda at: (at.y, at.z), at, tuple(flat))
     y0, z0, consistent = initial_state(model.system, problem.like, at, local[count:], args)
     solution = rollout(
-        model.system, model.method, y0, z0, args, ts=data.ts, throw=False, consistency_tol=None
+        model.system,
+        model.method,
+        y0,
+        z0,
+        args,
+        ts=data.ts,
+        throw=False,
+        consistency_tol=None,
+        checkpoint=checkpoint,
     )
     stats = solution.stats
     residual = jnp.maximum(stats.max_g, jnp.maximum(stats.max_gdot, stats.max_k))
@@ -73,10 +88,14 @@ def simulate(problem: Problem, local: Float[Array, " q"], at: Tangent, data: Dat
 
 
 def predict_trial(
-    problem: Problem, local: Float[Array, " q"], at: Tangent, data: Data
+    problem: Problem,
+    local: Float[Array, " q"],
+    at: Tangent,
+    data: Data,
+    checkpoint: Checkpoint = "stages",
 ) -> Prediction:
     """What the sensors of one trial show; arguments as for [`simulate`][]."""
-    motion = simulate(problem, local, at, data)
+    motion = simulate(problem, local, at, data, checkpoint)
     delayed = problem.model.delays is not None
     nodes = jnp.arange(data.ts.shape[0]) if delayed else data.at
     ts, ys, zs = jax.tree.map(lambda x: x[nodes], (data.ts, motion.ys, motion.zs))

@@ -1,6 +1,7 @@
 """Losses: of squares, and robust ones, which outliers do not govern."""
 
 import abc
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,6 +18,12 @@ class AbstractLoss(eqx.Module):
     @abc.abstractmethod
     def weight(self, s: Float[Array, "..."]) -> Float[Array, "..."]:
         """Its derivative by `s`: the weight of the squared residual."""
+
+    def normal_share(self, dtype: Any) -> Float[Array, ""]:
+        """The mean of `weight(s) s` for normal noise: what weights leave of its variance."""
+        z = jnp.linspace(-9, 9, 1801, dtype=dtype)
+        density = jnp.exp(-0.5 * z**2)
+        return jnp.sum(density * self.weight(z**2) * z**2) / jnp.sum(density)
 
 
 class Squares(AbstractLoss):

@@ -59,9 +59,7 @@ def shooting_problem(
     return make_problem(model, alone, owners=owners, states=states, signals=signals)
 
 
-def _cut(
-    record: Record, inputs: dict[str, Signal], parts: list[Record]
-) -> list[dict[str, Signal]]:
+def _cut(record: Record, inputs: dict[str, Signal], parts: list[Record]) -> list[dict[str, Signal]]:
     """The inputs of parts of a record: what they are in the whole, and not new interpolations."""
     longest = max(part.num_samples for part in parts)
 

@@ -55,7 +55,7 @@ def simulate(
     - `state`: `(y0, z0)`, from where, in place of the model's start. It is projected onto the
         constraints, as that is.
     - `fit_start`: whether the start is first fitted to the channels of the record, as far as it
-        is unknown.
+        is unknown, from each of the model's guesses.
 
     **Returns:** a [`jaxspark.fit.Record`][] of all channels of the model. Its units are those of
     the record given, if one is.
@@ -66,7 +66,10 @@ def simulate(
     if parameters is not None:
         changed = with_values(model.parameters, parameters, trial)
         model = dataclasses.replace(model, parameters=changed)
-    model = dataclasses.replace(model, start=_start(model.start, trial, state))
+    starts = [_start(model.start, trial, state)]
+    if fit_start and state is None:
+        starts = model.start.alone()
+    model = dataclasses.replace(model, start=starts[0])
     record = times if isinstance(times, Record) else None
     if record is not None and inputs is not None:
         raise ValueError("Give inputs with times, not with a record, which has its own.")
@@ -80,7 +83,7 @@ def simulate(
     problem = make_problem(model, [record])
     u = problem.start
     if fit_start and problem.num_start:
-        u = _fitted(problem, initial_noise(model, [record])[1])
+        problem, u = _fitted(model, record, starts)
     found = predict(problem, u)
     _check(record, problem, u, found)
     values = np.array(found.values[0], np.float64)
@@ -124,17 +127,15 @@ def _start(start: Start, trial: int, state: tuple[State, State] | None) -> Start
     if state is not None:
         return Start(*state, start.unknown)
 
-    def of_trial(name: str, given: Any) -> Any:
-        if not isinstance(given, list):
-            return given
-        if not 0 <= trial < len(given):
-            raise ValueError(
-                f"There is no trial {trial}: the model's start has a list of {len(given)} guesses "
-                f"of {name}, numbered from 0."
-            )
-        return given[trial]
-
-    return Start(of_trial("y", start.y), of_trial("z", start.z), start.unknown)
+    starts = start.alone()
+    if len(starts) == 1:
+        return starts[0]
+    if not 0 <= trial < len(starts):
+        raise ValueError(
+            f"There is no trial {trial}: the model's start has {len(starts)} guesses, numbered "
+            "from 0."
+        )
+    return starts[trial]
 
 
 def _blank(
@@ -153,11 +154,19 @@ def _blank(
     return checked(source, name, times, zeros, given, kept, "error")
 
 
-def _fitted(problem: Problem, noise: np.ndarray) -> Any:
-    """The unknowns, with those of the start fitted and all others held."""
-    free = jnp.arange(problem.size) >= problem.shared.size
-    options = Options(jnp.ones(len(problem.channels), bool), free)
-    return _run(problem, problem.start, jnp.asarray(noise), options).u
+def _fitted(model: Model, record: Record, starts: Iterable[Start]) -> tuple[Problem, Any]:
+    """The problem and its unknowns, those of the start fitted and all others held.
+
+    Of several guesses that counts which leads to the smallest loss.
+    """
+    noise, tried = jnp.asarray(initial_noise(model, [record])[1]), []
+    for start in starts:
+        problem = make_problem(dataclasses.replace(model, start=start), [record])
+        free = jnp.arange(problem.size) >= problem.shared.size
+        options = Options(jnp.ones(len(problem.channels), bool), free)
+        tried.append((problem, _run(problem, problem.start, noise, options)))
+    problem, state = min(tried, key=lambda found: float(found[1].found.loss))
+    return problem, state.u
 
 
 @compiled

@@ -4,6 +4,7 @@ import functools
 from dataclasses import dataclass
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -12,6 +13,7 @@ from ._covariance import correlation, delta, Information, information, unidentif
 from ._evaluate import assembled, continuity
 from ._fit import Fit
 from ._problem import Problem
+from ._robust import Squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,18 +99,32 @@ def uncertainty(fit: Fit) -> Uncertainty:
     priors = shared.prior_residuals(u).size
     dof = data + priors - told.rank
     known = bool(np.all(np.asarray(fit.options.known)))
-    if known:
-        variance, dof = 1.0, np.inf
-    elif dof > 0:
-        variance = 2 * float(found.loss) / dof
-    else:
+    if not known and dof <= 0:
         raise ValueError(
             f"There are {data:g} samples for {told.rank} unknowns: nothing is left to estimate "
             "the noise from. Give the noise of the channels to the model."
         )
+    variance = 1.0 if known else 2 * float(found.loss) / dof
+    if not isinstance(fit.model.loss, Squares):
+        variance = _robust_variance(fit, data - told.rank)
+    dof = np.inf if known else dof
     dphysical = np.asarray(jax.jacfwd(shared.physical)(u))
     values = np.asarray(shared.physical(u))
     return Uncertainty(problem, told, spread, rows, variance, dof, dphysical, values)
+
+
+def _robust_variance(fit: Fit, dof: float) -> float:
+    """What the inverse of the weighted information is to be multiplied with.
+
+    Source: P. J. Huber, *Robust Statistics* (1981), section 7.6.
+    """
+    data, loss = fit.problem.data, fit.model.loss
+    difference = (fit.prediction.values - data.measured) / fit.state.sigma[None, None, :]
+    s = difference[data.present] ** 2
+    weight, slope = jax.jvp(loss.weight, (s,), (jnp.ones_like(s),))
+    # The derivative of `weight(r^2) r` by `r`.
+    steepness = jnp.mean(weight + 2 * s * slope)
+    return float(jnp.mean(weight) * jnp.sum(weight**2 * s) / (max(dof, 1) * steepness**2))
 
 
 def _independent(fit: Fit) -> Float[np.ndarray, "p i"]:
