@@ -55,6 +55,14 @@ def test_batch():
     np.testing.assert_allclose(names["batch"].ys[-1], single.ys, rtol=0, atol=1e-11)
 
 
+def test_identification():
+    found = run()["found"]
+    assert found.converged
+    for name, error in zip(found.names, found.uncertainty.errors, strict=True):
+        assert abs(found.values[name] - {"length": 1.0, "drag": 0.2}[name]) < 4 * error
+        assert error < 0.01
+
+
 def test_adaptive():
     names = run()
     adaptive, swing = names["adaptive"], names["solution"]
