@@ -79,3 +79,42 @@ def record(times, angle, rate, seed=None, name="swing", missing=(), **truth):
         channels[key][where] = np.nan
     allowed = "allow" if missing else "error"
     return fit.record(times, channels, name=name, units=UNITS, missing=allowed)
+
+
+def pivot(t, y, args):
+    """The rod hangs from a pivot that moves along x, which is measured."""
+    return jnp.linalg.norm(y - hung(t, args)) - args["length"]
+
+
+def hung(t, args):
+    return jnp.stack([args["inputs"]["pivot"](t), jnp.zeros_like(t)])
+
+
+def wind(t, y, z, args):
+    return jnp.stack([args["inputs"]["wind"](t), jnp.zeros_like(t)]) - args["drag"] * z
+
+
+DRIVEN = jaxspark.LagrangianSystem(lagrangian, holonomic=pivot, force=wind)
+
+
+def from_pivot(t, y, z, lam, psi, args):
+    arm = y - hung(t, args)
+    return {"angle": jnp.arctan2(arm[0], -arm[1])}
+
+
+def driven(times, angle, rate, motion, wind, length=0.9, drag=0.2):
+    """The angle from the equation of motion in the frame of the pivot.
+
+    The drag is that in the frame at rest. `motion` has the speed and the acceleration of the pivot.
+    """
+
+    def derivative(t, x):
+        speed, acceleration = motion(t)
+        push = wind(t) - acceleration - drag * speed
+        turn = (push * np.cos(x[0]) - GRAVITY * np.sin(x[0])) / length - drag * x[1]
+        return [x[1], turn]
+
+    return scipy.integrate.solve_ivp(
+        derivative, (times[0], times[-1]), [angle, rate], method="DOP853", t_eval=times,
+        rtol=1e-12, atol=1e-13,
+    ).y[0]  # fmt: skip

@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import scipy.integrate
 
 import helpers
 import jaxspark
@@ -256,46 +255,9 @@ def test_delays_of_unknown_channels():
         make_problem(swings.model((1.1, 0.3), delays=lambda args: {"rate": 0.1}, step=0.1), [short])
 
 
-def pivot(t, y, args):
-    """The rod hangs from a pivot that moves along x, which is measured."""
-    return jnp.linalg.norm(y - hung(t, args)) - args["length"]
-
-
-def hung(t, args):
-    return jnp.stack([args["inputs"]["pivot"](t), jnp.zeros_like(t)])
-
-
-def wind(t, y, z, args):
-    return jnp.stack([args["inputs"]["wind"](t), jnp.zeros_like(t)]) - args["drag"] * z
-
-
-DRIVEN = jaxspark.LagrangianSystem(swings.lagrangian, holonomic=pivot, force=wind)
-
-
-def from_pivot(t, y, z, lam, psi, args):
-    arm = y - hung(t, args)
-    return {"angle": jnp.arctan2(arm[0], -arm[1])}
-
-
 # Cubics, which a spline through their samples reproduces.
 PIVOTS = np.poly1d([0.4, -0.5, 0.3, 0.1]), np.poly1d([-0.6, 0.2, 0.5, 0.0])
 WINDS = np.poly1d([2.0, 1.0, -2.0, 0.5]), np.poly1d([-3.0, 2.0, 1.0, -0.5])
-
-
-def driven(times, trial, angle, rate, length=0.9, drag=0.2):
-    """The angle from the equation of motion in the frame of the pivot, drag in that at rest."""
-    x, force = PIVOTS[trial], WINDS[trial]
-    speed, acceleration = x.deriv(), x.deriv(2)
-
-    def derivative(t, s):
-        along = np.cos(s[0])
-        push = force(t) - acceleration(t) - drag * speed(t)
-        return [s[1], (push * along - swings.GRAVITY * np.sin(s[0])) / length - drag * s[1]]
-
-    return scipy.integrate.solve_ivp(
-        derivative, (times[0], times[-1]), [angle, rate], method="DOP853", t_eval=times,
-        rtol=1e-12, atol=1e-13,
-    ).y[0]  # fmt: skip
 
 
 def test_inputs_of_different_lengths():
@@ -309,14 +271,15 @@ def test_inputs_of_different_lengths():
         starts.append((y, z + np.array([PIVOTS[k].deriv()(times[0]), 0.0])))
     start = fit.Start(*map(list, zip(*starts)))
     model = swings.model(
-        (0.0, 0.0), system=DRIVEN, observe=from_pivot, start=start, step=0.03,
+        (0.0, 0.0), system=swings.DRIVEN, observe=swings.from_pivot, start=start, step=0.03,
         method=jaxspark.Gauss(3),
     )  # fmt: skip
     problem = make_problem(model, records)
     found = predict(problem, problem.start)
     assert np.all(found.good)
     for k, record in enumerate(records):
-        exact = driven(record.times, k, 0.5, 1.0 - k)
+        motion = lambda t: (PIVOTS[k].deriv()(t), PIVOTS[k].deriv(2)(t))
+        exact = swings.driven(record.times, 0.5, 1.0 - k, motion, WINDS[k])
         values = found.values[k, : record.num_samples, 0]
         np.testing.assert_allclose(values, exact, rtol=0, atol=1e-8)
 
@@ -326,15 +289,17 @@ def test_inputs_that_are_missing_or_unknown():
     channels = {"angle": np.sin(times)}
     with_both = fit.record(times, channels, {"pivot": times, "wind": times**2}, name="a")
     with_one = fit.record(times, channels, {"pivot": times}, name="b")
-    model = swings.model((0.0, 0.0), system=DRIVEN, observe=from_pivot)
+    model = swings.model((0.0, 0.0), system=swings.DRIVEN, observe=swings.from_pivot)
     for records in ([with_both, with_one], [with_one, with_both]):
         with pytest.raises(fit.DataError, match='b: there is no input "wind".*There are: "pivot"'):
             make_problem(model, records)
-    wrong = swings.model((0.0, 0.0), system=DRIVEN, observe=from_pivot, inputs={"wnd": "linear"})
+    wrong = swings.model(
+        (0.0, 0.0), system=swings.DRIVEN, observe=swings.from_pivot, inputs={"wnd": "linear"}
+    )
     with pytest.raises(fit.DataError, match='no input "wnd". Did you mean "wind"'):
         make_problem(wrong, [with_both])
     taken = swings.model(
-        (0.0, 0.0), system=DRIVEN, observe=from_pivot,
+        (0.0, 0.0), system=swings.DRIVEN, observe=swings.from_pivot,
         parameters={**swings.specs(), "inputs": 1.0},
     )  # fmt: skip
     with pytest.raises(ValueError, match="args\\['inputs'\\]: the parameters must be a dictionary"):

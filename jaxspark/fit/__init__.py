@@ -58,6 +58,7 @@ from ._score import (
     HoldOutScore as HoldOutScore,
 )
 from ._signal import Signal as Signal
+from ._simulation import simulate as simulate, SimulationError as SimulationError
 from ._stochastic import stochastic as stochastic
 from ._uncertainty import Uncertainty as Uncertainty
 from ._whiteness import r_squared as r_squared, whiteness as whiteness

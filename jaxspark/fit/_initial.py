@@ -126,6 +126,7 @@ def tangent(
                 "or near it: move it."
             )
         across = g_y @ v_z
+        _check_finite(g, rates, across, k_z)
         both = np.concatenate([across, k_z])
         dy, dz = -v_z @ _shortest(across, g), -_shortest(both, rates)
         y, z = y + dy, z + dz
@@ -152,6 +153,14 @@ def _linearised(system, t, y, z, args):
     rates = jnp.concatenate([flat.holonomic_rate(t, y, z), flat.nonholonomic(t, y, z)])
     v_z, g_y = jax.jacfwd(flat.velocity, 2)(t, y, z), jax.jacfwd(flat.holonomic, 1)(t, y)
     return flat.holonomic(t, y), rates, v_z, g_y, jax.jacfwd(flat.nonholonomic, 2)(t, y, z)
+
+
+def _check_finite(*arrays: np.ndarray) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise RuntimeError(
+            "The constraints, or their derivatives, are not finite at the guess of the start: "
+            "move it away from where a function has none, such as a norm at zero."
+        )
 
 
 def _shortest(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:

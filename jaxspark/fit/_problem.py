@@ -119,7 +119,7 @@ def make_problem(
     - `states`: where they start, or nearly, in place of the model's guess.
     - `signals`: their inputs, in place of interpolations of each record by itself.
 
-    **Raises:** `DataError` if a record lacks channels or inputs, or has no samples of a channel;
+    **Raises:** `DataError` if a record lacks channels or inputs;
     `RuntimeError` if the guess of a start cannot be made consistent.
     """
     if not records:
@@ -238,9 +238,6 @@ def _data(
         for j, name in enumerate(channels):
             measured[i, : record.num_samples, j] = record.channels[name]
     present = np.isfinite(measured)
-    for j, name in enumerate(channels):
-        if not present[..., j].any():
-            raise DataError(f"No record has a sample of the channel {name}.")
     # The last sample of a window is the first of the next: it counts once.
     present[[k + 1 for k in links], 0] = False
     last = np.array([g.ts.size - 1 for g in grids])

@@ -68,6 +68,8 @@ def _crossings(grid: np.ndarray, deviance: np.ndarray, threshold: float) -> tupl
     The signed root of the deviance is nearly straight.
     """
     root = np.sqrt(np.maximum(deviance, 0)) - np.sqrt(threshold)
+    if not np.isfinite(deviance).any():
+        return float("nan"), float("nan")
     centre = int(np.nanargmin(deviance))
 
     def crossing(order: np.ndarray) -> float:

@@ -31,8 +31,15 @@ def windows(record: Record, length: float) -> list[Record]:
     wanted = record.times[0] + record.duration * np.arange(count + 1) / count
     edges = np.unique(np.searchsorted(record.times, wanted - 1e-9 * length))
     edges[-1] = record.num_samples - 1
-    ends = [float(record.times[i]) for i in np.unique(edges)]
-    return [record.window(a, b) for a, b in zip(ends[:-1], ends[1:])]
+    edges = np.unique(edges)
+    return [_part(record, slice(a, b + 1)) for a, b in zip(edges[:-1], edges[1:])]
+
+
+def _part(record: Record, of: slice) -> Record:
+    """Some consecutive samples; unlike in `Record.window` a channel may have none of them."""
+    channels = {key: values[of] for key, values in record.channels.items()}
+    inputs = {key: values[of] for key, values in record.inputs.items()}
+    return Record(record.name, record.times[of], channels, inputs, record.units)
 
 
 def shooting_problem(
@@ -48,6 +55,8 @@ def shooting_problem(
     - `length`: of a window (s); a few times shorter than errors take to grow tenfold.
     - `noise`: standard deviations of the channels, roughly.
     """
+    if not length > 0:
+        raise ValueError(f"window must be a positive time (s); got {length}.")
     parts = [windows(record, length) for record in records]
     owners = [i for i, of_record in enumerate(parts) for _ in of_record]
     alone = [part for of_record in parts for part in of_record]

@@ -1,0 +1,224 @@
+"""Estimates: recovered truth, what SciPy finds, noise, uncertainty, and failures in words."""
+
+import dataclasses
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.optimize
+
+import jaxspark
+import swings
+from jaxspark import fit
+from jaxspark.fit._predict import predict
+
+
+TIMES = np.linspace(0, 3, 61), np.linspace(0, 2, 41)
+SWINGS = (1.0, 0.0), (0.5, 1.0)
+TRUTH = np.array([0.3, 0.8])
+
+
+def model(**options):
+    options = {"method": jaxspark.Gauss(3), **options}
+    return swings.model((1.1, 0.3), (0.4, 1.2), **options)
+
+
+def records(seed=None):
+    names = "slow", "fast"
+    return [
+        swings.record(times, *swing, None if seed is None else seed + k, names[k])
+        for k, (times, swing) in enumerate(zip(TIMES, SWINGS))
+    ]
+
+
+def estimate(data, model=model(), **options):
+    return fit.estimate(model, data, progress=False, **options)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    return estimate(records(1))
+
+
+def residuals(found, u):
+    """In standard deviations, of all samples."""
+    problem, sigma = found.problem, np.asarray(found.state.sigma)
+    values = np.asarray(predict(problem, jnp.asarray(u)).values)
+    weighted = (values - np.asarray(problem.data.measured)) / sigma
+    return weighted[np.asarray(problem.data.present)]
+
+
+def jacobian(found, u):
+    moves = 1e-5 * np.eye(u.size)
+    columns = [(residuals(found, u + d) - residuals(found, u - d)) / 2e-5 for d in moves]
+    return np.stack(columns, 1)
+
+
+def test_truth_is_recovered_without_noise():
+    found = estimate(records())
+    assert found.converged and found.names == ("drag", "length")
+    np.testing.assert_allclose(found.vector, TRUTH, rtol=1e-8)
+    assert found.values == dict(zip(found.names, found.vector.tolist()))
+    tree = found.parameters(1)
+    np.testing.assert_allclose([tree["drag"], tree["length"]], found.vector, rtol=1e-15)
+    # The starts too.
+    for k, (angle, rate) in enumerate(SWINGS):
+        y, z = swings.state(angle, rate, length=0.8)
+        np.testing.assert_allclose(found.prediction.y0[k], y, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(found.prediction.z0[k], z, rtol=0, atol=1e-7)
+    # Of what is met exactly no long search for the last digit is made.
+    assert int(found.state.iteration) <= 40
+
+
+def test_estimate_is_that_of_scipy(noisy):
+    start = np.asarray(noisy.problem.start)
+    other = scipy.optimize.least_squares(
+        lambda u: residuals(noisy, u), start, lambda u: jacobian(noisy, u),
+        xtol=1e-15, ftol=1e-15, gtol=1e-15,
+    )  # fmt: skip
+    u = np.asarray(noisy.state.u)
+    errors = np.sqrt(np.diag(noisy.uncertainty.covariance))
+    assert np.max(abs(u - other.x) / errors) <= 1e-5
+    np.testing.assert_allclose(noisy.state.found.loss, other.cost, rtol=1e-10)
+    assert noisy.history[-1] == float(noisy.state.found.loss)
+
+
+def test_noise_is_estimated_by_channel(noisy):
+    r = residuals(noisy, noisy.state.u)
+    assert r.size == 204 and noisy.problem.size == 6
+    difference = np.asarray(noisy.prediction.values - noisy.problem.data.measured)
+    present = np.asarray(noisy.problem.data.present)
+    for j, (name, sigma) in enumerate(swings.NOISE.items()):
+        of_channel = difference[..., j][present[..., j]]
+        assert of_channel.size == 102
+        # The unknowns take their share of the degrees of freedom.
+        expected = np.sqrt(np.sum(of_channel**2) / (102 * (1 - 6 / 204)))
+        np.testing.assert_allclose(noisy.sigma[name], expected, rtol=1e-2)
+        assert abs(noisy.sigma[name] / sigma - 1) <= 4 / np.sqrt(2 * 102)
+
+
+def test_covariance(noisy):
+    u, told = np.asarray(noisy.state.u), noisy.uncertainty
+    J, r = jacobian(noisy, u), residuals(noisy, u)
+    covariance = np.linalg.inv(J.T @ J) * (r @ r) / (204 - 6)
+    size = np.sqrt(np.diag(covariance))
+    np.testing.assert_allclose(
+        told.covariance / size / size[:, None], covariance / size / size[:, None], atol=1e-7
+    )
+    assert told.dof == 198
+    # Both are positive: an error of the logarithm is a relative one.
+    np.testing.assert_allclose(told.errors, size[:2] * noisy.vector, rtol=1e-7)
+    correlation = covariance[0, 1] / size[0] / size[1]
+    np.testing.assert_allclose(told.correlation, [[1, correlation], [correlation, 1]], atol=1e-7)
+    assert np.all(told.identifiable)
+    assert np.all(abs(noisy.vector - TRUTH) <= 4 * told.errors)
+
+
+def test_other_starts_lead_to_the_same(noisy):
+    for start in (np.array([0.25, 0.75]), {"drag": 0.5, "length": jnp.asarray(0.85)}):
+        other = estimate(records(1), start=start)
+        assert other.history[0] != noisy.history[0]
+        moved = abs(other.vector - noisy.vector)
+        assert np.all(moved <= 1e-3 * noisy.uncertainty.errors)
+    with pytest.raises(ValueError, match="length = -1 m is not possible"):
+        estimate(records(1), start=np.array([0.3, -1.0]))
+
+
+def test_too_few_iterations(noisy):
+    with pytest.raises(fit.FitError, match="Not converged within 3 iterations") as caught:
+        estimate(records(1), max_iterations=3)
+    reached = caught.value.fit
+    assert reached.history == noisy.history[:3] and not reached.converged
+    # It can be looked at, and gone on from.
+    more = estimate(records(1), start=reached.parameters())
+    assert np.all(abs(more.vector - noisy.vector) <= 1e-3 * noisy.uncertainty.errors)
+    assert estimate(records(1), max_iterations=3, throw=False).history == reached.history
+
+
+def test_no_simulation_from_the_start():
+    with pytest.raises(fit.FitError, match="cannot be simulated from the start") as caught:
+        estimate(records(1), start=np.array([1e200, 0.8]))
+    assert caught.value.fit is None
+
+
+def test_message_of_a_fit_that_is_stuck(noisy):
+    at = lambda state: (state.done, state.stuck)
+    state = eqx.tree_at(at, noisy.state, (jnp.asarray(False), jnp.asarray(True)))
+    stuck = dataclasses.replace(noisy, state=state)
+    assert not stuck.converged
+    assert "No step makes the residuals smaller" in stuck.message
+    assert noisy.message == f"Converged after {int(noisy.state.iteration)} iterations."
+
+
+def test_wrong_noise():
+    with pytest.raises(ValueError, match="no channel 'speed'; there are angle, rate"):
+        estimate(records(1), model(noise={"speed": 0.1}))
+    for value in (0.0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match="noise: angle must be positive"):
+            estimate(records(1), model(noise={"angle": value}))
+
+
+def heavy(t, y, z, args):
+    """Of a bob whose mass is unknown too."""
+    return args["mass"] * swings.lagrangian(t, y, z, args)
+
+
+HEAVY = jaxspark.LagrangianSystem(heavy, holonomic=swings.rod, force=swings.drag)
+
+
+def test_mass_of_a_free_pendulum_is_not_identifiable(noisy):
+    # With the noise given, about as it was estimated.
+    given = {"angle": 0.011, "rate": 0.05}
+    parameters = {**swings.specs(), "mass": fit.positive(1.3, "kg")}
+    found = estimate(records(1), model(system=HEAVY, parameters=parameters, noise=given))
+    told = found.uncertainty
+    assert found.sigma == given and told.variance == 1 and told.dof == np.inf
+    np.testing.assert_array_equal(told.identifiable, [False, True, False])
+    assert np.isnan(told.errors[0]) and np.isnan(told.errors[2])
+    assert told.information.rank == 6
+    drag, length, mass = found.vector
+    # Other weights move the estimates by parts of their errors.
+    others = noisy.uncertainty.errors
+    assert abs(length - noisy.values["length"]) <= 0.5 * others[1]
+    assert abs(drag / mass - noisy.values["drag"]) <= 0.5 * others[0]
+    # Only the ratio is known, and it is known as well as before.
+    untold, best = told.directions.combinations[0], told.directions.combinations[-1]
+    assert untold.error == np.inf and np.isfinite(best.error)
+    np.testing.assert_allclose(abs(untold.weights), [np.sqrt(0.5), 0, np.sqrt(0.5)], atol=1e-6)
+    assert untold.weights[0] * untold.weights[2] > 0
+    findings = found.findings()
+    assert findings.unidentifiable == ("drag and mass only through mass / drag",)
+    alone = {one.name: one for one in findings.estimates}
+    assert not alone["mass"].identifiable and np.isnan(alone["mass"].low)
+    assert alone["length"].identifiable and alone["length"].low < length < alone["length"].high
+    # With the noise known the errors are those of the weights alone.
+    J = jacobian(found, np.asarray(found.state.u))
+    length_error = np.sqrt(np.linalg.pinv(J.T @ J, rcond=1e-9)[1, 1]) * length
+    np.testing.assert_allclose(alone["length"].error, length_error, rtol=1e-6)
+
+
+def hanging(args):
+    return args["length"] * jnp.stack(
+        [jnp.zeros_like(args["length"]), -jnp.ones_like(args["length"])]
+    )
+
+
+def test_pendulum_at_rest_tells_nothing():
+    rng = np.random.default_rng(2)
+    noise = {name: sigma * rng.standard_normal(41) for name, sigma in swings.NOISE.items()}
+    record = fit.record(TIMES[1], noise)
+    start = fit.Start(hanging, jnp.zeros(2), unknown="nothing")
+    found = estimate([record], model(start=start))
+    assert found.converged
+    np.testing.assert_array_equal(found.vector, [0.2, 0.9])
+    assert not np.any(found.uncertainty.identifiable) and np.all(np.isnan(found.uncertainty.errors))
+    for name, values in noise.items():
+        np.testing.assert_allclose(found.sigma[name], np.sqrt(np.mean(values**2) * 82 / 80))
+    findings = found.findings()
+    assert all(one.error == np.inf for one in findings.combinations)
+    assert findings.unidentifiable == (
+        "drag has no effect on the measurements", "length has no effect on the measurements",
+    )  # fmt: skip
+    assert "no effect" in fit.to_text(findings)
+    assert fit.to_json(fit.from_json(fit.to_json(findings))) == fit.to_json(findings)
