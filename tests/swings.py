@@ -103,7 +103,7 @@ def from_pivot(t, y, z, lam, psi, args):
 
 
 def driven(times, angle, rate, motion, wind, length=0.9, drag=0.2):
-    """The angle from the equation of motion in the frame of the pivot.
+    """Angle and rate from the equation of motion in the frame of the pivot.
 
     The drag is that in the frame at rest. `motion` has the speed and the acceleration of the pivot.
     """
@@ -117,4 +117,4 @@ def driven(times, angle, rate, motion, wind, length=0.9, drag=0.2):
     return scipy.integrate.solve_ivp(
         derivative, (times[0], times[-1]), [angle, rate], method="DOP853", t_eval=times,
         rtol=1e-12, atol=1e-13,
-    ).y[0]  # fmt: skip
+    ).y  # fmt: skip

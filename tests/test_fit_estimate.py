@@ -3,6 +3,7 @@
 import dataclasses
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -222,3 +223,13 @@ def test_pendulum_at_rest_tells_nothing():
     )  # fmt: skip
     assert "no effect" in fit.to_text(findings)
     assert fit.to_json(fit.from_json(fit.to_json(findings))) == fit.to_json(findings)
+
+
+def test_single_precision(noisy):
+    with jax.enable_x64(False):
+        found = estimate(records(1))
+        assert found.state.u.dtype == jnp.float32 and found.converged
+        errors = found.uncertainty.errors
+    assert np.all(abs(found.vector - noisy.vector) <= 0.02 * noisy.uncertainty.errors)
+    np.testing.assert_allclose(errors, noisy.uncertainty.errors, rtol=1e-3)
+    np.testing.assert_allclose(found.history[-1], noisy.history[-1], rtol=1e-4)

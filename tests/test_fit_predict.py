@@ -260,18 +260,22 @@ PIVOTS = np.poly1d([0.4, -0.5, 0.3, 0.1]), np.poly1d([-0.6, 0.2, 0.5, 0.0])
 WINDS = np.poly1d([2.0, 1.0, -2.0, 0.5]), np.poly1d([-3.0, 2.0, 1.0, -0.5])
 
 
+def of_all_kinds(t, y, z, lam, psi, args):
+    return {**swings.from_pivot(t, y, z, lam, psi, args), "speed": z[0], "tension": lam}
+
+
 def test_inputs_of_different_lengths():
     records, starts = [], []
     for k, times in enumerate((np.linspace(0, 1, 41), np.linspace(0.1, 0.8, 19))):
         inputs = {"pivot": PIVOTS[k](times), "wind": WINDS[k](times)}
-        channels = {"angle": np.zeros(times.size) + times}
+        channels = {"angle": times + 1.0, "speed": times + 1.0, "tension": times + 1.0}
         records.append(fit.record(times, channels, inputs, name=f"trial {k}"))
         y, z = swings.state(0.5, 1.0 - k)
         y = y + np.array([PIVOTS[k](times[0]), 0.0])
         starts.append((y, z + np.array([PIVOTS[k].deriv()(times[0]), 0.0])))
     start = fit.Start(*map(list, zip(*starts)))
     model = swings.model(
-        (0.0, 0.0), system=swings.DRIVEN, observe=swings.from_pivot, start=start, step=0.03,
+        (0.0, 0.0), system=swings.DRIVEN, observe=of_all_kinds, start=start, step=0.03,
         method=jaxspark.Gauss(3),
     )  # fmt: skip
     problem = make_problem(model, records)
@@ -279,9 +283,15 @@ def test_inputs_of_different_lengths():
     assert np.all(found.good)
     for k, record in enumerate(records):
         motion = lambda t: (PIVOTS[k].deriv()(t), PIVOTS[k].deriv(2)(t))
-        exact = swings.driven(record.times, 0.5, 1.0 - k, motion, WINDS[k])
-        values = found.values[k, : record.num_samples, 0]
-        np.testing.assert_allclose(values, exact, rtol=0, atol=1e-8)
+        angle, rate = swings.driven(record.times, 0.5, 1.0 - k, motion, WINDS[k])
+        speed, acceleration = motion(record.times)
+        along = speed + 0.9 * rate * np.cos(angle)
+        # Along the rod, of 1 kg: weight, centripetal force, wind and drag, and the pivot's motion.
+        push = WINDS[k](record.times) - acceleration - 0.2 * speed
+        tension = 0.9 * rate**2 + swings.GRAVITY * np.cos(angle) + push * np.sin(angle)
+        values = found.values[k, : record.num_samples]
+        exact = np.stack([angle, along, tension], 1)
+        np.testing.assert_allclose(values, exact, rtol=0, atol=1e-7)
 
 
 def test_inputs_that_are_missing_or_unknown():

@@ -55,7 +55,7 @@ def records():
     for k, times in enumerate(TIMES):
         inputs = {"pivot": pivots(times, k)[0], "wind": np.sin(3 * times)}
         motion, wind = lambda t: pivots(t, k)[1:], lambda t: np.sin(3 * t)
-        angle = swings.driven(times, *ANGLES[k], motion, wind, **swings.TRUTH)
+        angle, _ = swings.driven(times, *ANGLES[k], motion, wind, **swings.TRUTH)
         measured = angle + 0.01 * np.random.default_rng(k).standard_normal(times.size)
         # Two windows have next to no sample, one has none at all.
         measured[30:48] = np.nan

@@ -148,7 +148,7 @@ def network(tiny: bool) -> Iterator[Figure]:
     begun = time.perf_counter()
     found = fit.estimate(
         model, records, window=0.15 if tiny else 0.5, progress=False, throw=False,
-        max_iterations=2 if tiny else 60,
+        max_iterations=2 if tiny else 150,
     )  # fmt: skip
     seconds = time.perf_counter() - begun
     what = f"{problem.name}, network of {len(found.names)} weights, windows of 0.5 s"

@@ -55,7 +55,7 @@ def load(path: Path, problem: Problem, like: State) -> tuple[State, list[float]]
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             content: dict[str, Any] = dict(file)
         described = json.loads(str(content["described"]))
     except (OSError, EOFError, TypeError, ValueError, KeyError, zipfile.BadZipFile) as error:

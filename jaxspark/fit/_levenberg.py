@@ -19,6 +19,8 @@ ROUNDING = 1e-13
 MOST_DAMPING = 1e10
 # Columns of the Jacobian shorter than this share of the longest count as so long.
 FAINT = 1e-5
+# Of the usual weight of a start: the least of one that no sample depends on.
+UNOBSERVED = 0.1
 # Longest step of a parameter in its coordinate, for instance its logarithm.
 LONGEST = 3.0
 # Noise that changes by less than this is not estimated again.
@@ -146,6 +148,8 @@ def _propose(problem: Problem, state: State, options: Options) -> _Proposal:
     # What has next to no effect, as a saturated unit of a network, must not go anywhere.
     floor = FAINT * jnp.max(scale)
     weights = jnp.where(scale > floor, scale, jnp.where(floor > 0, floor, 1))
+    if problem.links:
+        weights = _unobserved(problem, weights)
     # In coordinates in which the damping is a multiple of the unit matrix.
     scaled = A / weights[None, :]
     if not problem.links:
@@ -177,6 +181,16 @@ def _propose(problem: Problem, state: State, options: Options) -> _Proposal:
     less = _gain(scaled @ w, b)
     step = jnp.where(options.free, w / weights, 0)
     return _Proposal(step, less + price * closer, jnp.abs(less), scale, needed)
+
+
+def _unobserved(problem: Problem, weights: Float[Array, " p"]) -> Float[Array, " p"]:
+    """Weights of starts, those of windows without samples not far below those of the others.
+
+    Otherwise a step towards continuity would move little else than these windows.
+    """
+    starts = problem.local()[:, -problem.num_start :]
+    typical = jnp.sqrt(jnp.mean(weights[starts] ** 2, 0))
+    return weights.at[starts].max(jnp.broadcast_to(UNOBSERVED * typical, starts.shape))
 
 
 def _share(problem: Problem, step: Float[Array, " p"]) -> FloatScalar:

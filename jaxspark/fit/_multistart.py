@@ -38,7 +38,8 @@ def multistart(
     - `seed`: of the random numbers.
     - `max_iterations`: of each; all of them run until the last has converged.
 
-    **Returns:** the best fit, and the loss that each start reached, infinite if it failed.
+    **Returns:** the best fit, and what each start reached: minus the logarithm of the likelihood,
+    up to a constant; infinite if it did not converge.
 
     **Raises:** `FitError` if no start can be simulated.
     """

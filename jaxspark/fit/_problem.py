@@ -155,8 +155,6 @@ def _tangents(model, records, states, args, links) -> Tangent:
     """Where the trials start. Windows but the first have an unknown start in any case."""
     linked = {k + 1 for k in links}
     unknown = [model.start.unknown if k not in linked else "both" for k in range(len(records))]
-    if linked and model.start.unknown != "both":
-        raise ValueError('Windows need a start that is unknown: Start(y, z, unknown="both").')
     found = []
     for record, (y, z), arg, what in zip(records, states, args, unknown, strict=True):
         try:
@@ -258,14 +256,19 @@ def _together(signals: Sequence[Signal]) -> Signal:
 
 
 def padded(signal: Signal, count: int) -> Signal:
-    """A signal of so many samples, which hold the last value beyond the end."""
+    """A signal of so many samples, of which the first hold its first value before its start.
+
+    (Pieces beyond its end would begin at the end, and give it their derivatives.)
+    """
     missing = count - signal.times.shape[0]
-    end = signal.times[-1]
-    beyond = end + (end - signal.times[-2]) * jnp.arange(1, missing + 1, dtype=end.dtype)
-    held = jnp.zeros((signal.coefficients.shape[0], missing), end.dtype).at[-1].set(signal(end))
+    start = signal.times[0]
+    steps = jnp.arange(missing, 0, -1, dtype=start.dtype)
+    before = start - (signal.times[1] - start) * steps
+    held = jnp.zeros((signal.coefficients.shape[0], missing), start.dtype)
+    held = held.at[-1].set(signal.coefficients[-1, 0])
     return Signal(
-        jnp.concatenate([signal.times, beyond]),
-        jnp.concatenate([signal.coefficients, held], 1),
+        jnp.concatenate([before, signal.times]),
+        jnp.concatenate([held, signal.coefficients], 1),
         signal.kind,
         signal.uniform,
     )

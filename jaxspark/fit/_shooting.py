@@ -60,6 +60,8 @@ def shooting_problem(
     parts = [windows(record, length) for record in records]
     owners = [i for i, of_record in enumerate(parts) for _ in of_record]
     alone = [part for of_record in parts for part in of_record]
+    if len(alone) > len(records) and model.start.unknown != "both":
+        raise ValueError('Windows need a start that is unknown: Start(y, z, unknown="both").')
     states, signals = [], []
     for i, (record, inputs) in enumerate(zip(records, all_signals(model, records), strict=True)):
         of_parts = _cut(record, inputs, parts[i])

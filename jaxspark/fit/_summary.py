@@ -3,6 +3,7 @@
 import dataclasses
 import importlib.metadata
 import platform
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +34,10 @@ def findings(
 ) -> Findings:
     """All that was found; see [`jaxspark.fit.Fit.findings`][]."""
     held = [held_out] if isinstance(held_out, Record) else list(held_out)
+    records = _apart([*fit.records, *held])
+    if records != [*fit.records, *held]:
+        count = len(fit.records)
+        fit, held = dataclasses.replace(fit, records=tuple(records[:count])), records[count:]
     known = fit.uncertainty
     trials = _trials(fit, fit.problem, fit.state.u, fit.records, False)
     for record in held:
@@ -65,6 +70,19 @@ def findings(
         warnings=_warnings(fit),
         lines=fit.model.lines,
     )
+
+
+def _apart(records: list[Record]) -> list[Record]:
+    """Those of the same name are numbered."""
+    counts = Counter(record.name for record in records)
+    seen, found = Counter(), []
+    for record in records:
+        name = record.name
+        seen[name] += 1
+        if counts[name] > 1:
+            record = dataclasses.replace(record, name=f"{name} ({seen[name]})")
+        found.append(record)
+    return found
 
 
 def _estimates(fit: Fit, level: float) -> tuple[Estimate, ...]:
