@@ -15,6 +15,10 @@ from jaxspark.fit._shooting import shooting_problem
 from jaxspark.fit._stochastic import batch_loss
 
 
+# Compiles for minutes in all.
+pytestmark = pytest.mark.thorough
+
+
 def spring(t, y, z, args):
     """A spring that stiffens, and a damper."""
     del t

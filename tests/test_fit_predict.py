@@ -15,6 +15,10 @@ from jaxspark.fit._predict import _delayed, predict
 from jaxspark.fit._problem import make_problem
 
 
+# Compiles for minutes in all.
+pytestmark = pytest.mark.thorough
+
+
 def uneven(count, seed, longest=0.09):
     """Times from 0.3 s on."""
     gaps = np.random.default_rng(seed).uniform(0.004, longest, count - 1)

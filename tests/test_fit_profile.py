@@ -9,6 +9,10 @@ import jaxspark
 from jaxspark import fit
 
 
+# Compiles for minutes in all.
+pytestmark = pytest.mark.thorough
+
+
 TIMES = np.linspace(0, 6, 61)
 
 

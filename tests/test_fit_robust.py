@@ -15,6 +15,10 @@ from jaxspark.fit._predict import predict
 from jaxspark.fit._problem import make_problem
 
 
+# Compiles for minutes in all.
+pytestmark = pytest.mark.thorough
+
+
 K = 1.5
 # The losses as in the books, of residuals in standard deviations.
 LOSSES = {

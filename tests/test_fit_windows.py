@@ -1,16 +1,16 @@
 """Multiple shooting: the same estimates as without windows, from worse starts."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import swings
 from jaxspark import fit
 from jaxspark.fit._evaluate import continuity
-from jaxspark.fit._initial import initial_state
-from jaxspark.fit._problem import make_problem
-from jaxspark.fit._shooting import shooting_problem, windows
+from jaxspark.fit._shooting import windows
+
+
+# Compiles for minutes in all.
+pytestmark = pytest.mark.thorough
 
 
 def test_windows_cut_a_record():
@@ -138,28 +138,3 @@ def test_windows_need_an_unknown_start(records, model):
     for length in (0.0, -1.0):
         with pytest.raises(ValueError, match="window must be a positive time"):
             fit.estimate(model, records, window=length, progress=False)
-
-
-def test_windows_from_a_start_that_is_a_function():
-    times = np.linspace(0, 2, 41)
-    record = swings.record(times, 1.0, 0.0)
-
-    def where(args):
-        return args["length"] * jnp.asarray([np.sin(1.05), -np.cos(1.05)])
-
-    model = swings.model((0.0, 0.0), start=fit.Start(where, jnp.zeros(2)))
-    problem = shooting_problem(model, [record], 0.5, np.array([0.1, 0.3]))
-    assert problem.num_trials == 4
-    # Each window starts where its own samples are, and not where the record starts.
-    exact = swings.swing(times, 1.0, 0.0)["angle"][::10][:4]
-    y = problem.tangents.y
-    found = np.arctan2(y[:, 0], -y[:, 1])
-    np.testing.assert_allclose(found, exact, rtol=0, atol=0.1)
-    # So it does in the simulation.
-    at = jax.tree.map(lambda x: x[2], problem.tangents)
-    assert not callable(problem.model.start.y)
-    args = problem.shared.args(problem.shared.start)
-    y0, _, _ = initial_state(swings.PENDULUM, problem.like, at, jnp.zeros(2), args)
-    np.testing.assert_allclose(y0, y[2], rtol=0, atol=1e-12)
-    alone = make_problem(model, [record])
-    assert callable(alone.model.start.y)
