@@ -119,7 +119,7 @@ def rollout(
     tolerance = consistency_tolerance(consistency_tol, dtype)
     save_every = None if save_every is None else int(save_every)
     settings = Settings(
-        int(num_steps), save_every, multipliers, checkpoint, predict, tolerance,
+        int(num_steps or 0), save_every, multipliers, checkpoint, predict, tolerance,
         newton, linear_solver,
     )  # fmt: skip
     solution = _rollout(system, method, y0, z0, args, t0, h, given or density, settings)

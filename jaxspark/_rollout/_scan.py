@@ -100,9 +100,9 @@ def advance_by(
         y, z, stats = carry.y, carry.z, carry.stats
         t = time(carry, t0, h)
         full, rho, ratio = h, h, 1.0
-        if given is not None:
+        if given is not None and isinstance(carry.clock, Place):
             full, ratio = given.step(carry.clock)
-        elif grow is not None:
+        elif grow is not None and isinstance(carry.clock, Clock):
             rho = carry.clock.rho + h / 2 * grow(t, y, z)
             full = h / rho
         size = jnp.where(running, full, jnp.zeros_like(h))
@@ -128,9 +128,9 @@ def advance_by(
             max_k=jnp.maximum(stats.max_k, k),
         )
         clock = carry.clock
-        if given is not None:
+        if given is not None and isinstance(clock, Place):
             clock = select(passed, given.after(clock), clock)
-        elif grow is not None:
+        elif grow is not None and isinstance(clock, Clock):
             half = h / 2 * grow(t + size, y1, z1)
             ratio = stop_gradient(rho / (rho + 2 * half))
             clock = select(moved, clock.after(size, rho + half), clock)

@@ -37,7 +37,7 @@ def fingerprint(problem: Problem) -> str:
 def save(path: Path, problem: Problem, state: State, history: list[float]) -> None:
     """Write a checkpoint; whoever is killed meanwhile leaves the one before."""
     leaves = jax.tree.leaves(state)
-    arrays = {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+    arrays: dict[str, Any] = {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
     described = json.dumps({"schema": 1, "fingerprint": fingerprint(problem)})
     beside = path.with_name(path.name + ".part")
     with beside.open("wb") as stream:

@@ -18,8 +18,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.cache
     def on(backend: str):
-        options = _CPU if backend == "cpu" else None
-        return eqx.filter_jit(function, compiler_options=options)
+        options: Any = {"compiler_options": _CPU} if backend == "cpu" else {}
+        return eqx.filter_jit(function, **options)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any):

@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -119,7 +120,8 @@ def tangent(
     y, z = (np.array(jax.flatten_util.ravel_pytree(part)[0]) for part in (y, z))
     for _ in range(MOST_CORRECTIONS):
         state = unravel_y(jnp.asarray(y)), unravel_z(jnp.asarray(z))
-        g, rates, v_z, g_y, k_z = map(np.asarray, _linearised(system, t0, *state, args))
+        found = _linearised(system, t0, state[0], state[1], args)
+        g, rates, v_z, g_y, k_z = map(np.asarray, found)
         if not all(np.isfinite(x).all() for x in (g, rates, v_z, g_y, k_z)):
             raise RuntimeError(
                 "The constraints or their derivatives are not finite at the guess of the start, "
@@ -135,7 +137,7 @@ def tangent(
             break
     else:
         # It says which constraint, and why.
-        project(system, t0, *state, args, metric="identity")
+        project(system, t0, state[0], state[1], args, metric="identity")
         raise RuntimeError("The guess of the start cannot be made consistent.")
     along_y, along_z = v_z @ _null(across), _null(both)
     if unknown in ("velocity", "nothing"):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -104,9 +105,14 @@ def _estimates(fit: Fit, level: float) -> tuple[Estimate, ...]:
     sides = [_side(*at) for at in zip(known.values, lower, upper)]
     columns = zip(shared.names, shared.units, start, known.values, errors, low, high)
     return tuple(
-        Estimate(name, unit, *map(float, numbers), identifiable=bool(told), at_bound=side)
+        _estimate(name, unit, numbers, identifiable=bool(told), at_bound=side)
         for (name, unit, *numbers), told, side in zip(columns, known.identifiable, sides)
     )
+
+
+def _estimate(name: str, unit: str, numbers: Any, **flags: Any) -> Estimate:
+    start, value, error, low, high = map(float, numbers)
+    return Estimate(name, unit, start, value, error, low, high, **flags)
 
 
 def _side(value: float, lower: float, upper: float) -> Any:
@@ -137,7 +143,7 @@ def _initial_states(fit: Fit, level: float) -> tuple[Estimate, ...]:
         name = fit.records[problem.owners[k]].name
         for i, numbers in enumerate(zip(before[k], values[k], errors, low, high)):
             label = f"y[{i}]" if i < ny else f"z[{i - ny}]"
-            found.append(Estimate(f"{label} ({name})", "", *map(float, numbers)))
+            found.append(_estimate(f"{label} ({name})", "", numbers))
     return tuple(found)
 
 
@@ -229,11 +235,13 @@ def _channel(fit: Fit, record: Record, name: str, predicted: Float[np.ndarray, "
 @compiled
 def _points(problem: Problem, u: Any):
     """Where the points of the mechanism are at the samples of all trials."""
+    points = problem.model.points
+    assert points is not None
 
     def of_trial(x, at, data):
         motion = simulate(problem, x, at, data)
         ts, ys = jax.tree.map(lambda leaf: leaf[data.at], (data.ts, motion.ys))
-        return jax.vmap(lambda t, y: jnp.asarray(problem.model.points(t, y, motion.args)))(ts, ys)
+        return jax.vmap(lambda t, y: jnp.asarray(points(t, y, motion.args)))(ts, ys)
 
     return jax.vmap(of_trial)(u[problem.local()], problem.tangents, problem.data)
 
