@@ -10,6 +10,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
+from jaxtyping import Array, Float
 
 from ._levenberg import State
 from ._problem import Problem
@@ -19,8 +20,8 @@ class CheckpointError(ValueError):
     """A checkpoint that does not belong to this fit, or cannot be read."""
 
 
-def fingerprint(problem: Problem) -> str:
-    """A name of the data, the specifications and the settings of a problem.
+def fingerprint(problem: Problem, start: Float[Array, " p"]) -> str:
+    """A name of the data, the specifications and the settings of a problem, and of its start.
 
     Of functions it knows the names only: what they compute is the user's affair.
     """
@@ -29,16 +30,17 @@ def fingerprint(problem: Problem) -> str:
         array = np.asarray(leaf)
         digest.update(f"{array.dtype}{array.shape}".encode())
         digest.update(array.tobytes())
+    digest.update(np.asarray(start).tobytes())
     words = (problem.shared.names, problem.channels, problem.owners, problem.model.step)
     digest.update(repr((words, problem.model.method, problem.model.loss)).encode())
     return digest.hexdigest()
 
 
-def save(path: Path, problem: Problem, state: State, history: list[float]) -> None:
-    """Write a checkpoint; whoever is killed meanwhile leaves the one before."""
+def save(path: Path, name: str, state: State, history: list[float]) -> None:
+    """Write a checkpoint of the fit with this fingerprint; if killed, the one before is left."""
     leaves = jax.tree.leaves(state)
     arrays: dict[str, Any] = {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-    described = json.dumps({"schema": 1, "fingerprint": fingerprint(problem)})
+    described = json.dumps({"schema": 1, "fingerprint": name})
     beside = path.with_name(path.name + ".part")
     with beside.open("wb") as stream:
         np.savez(stream, history=np.asarray(history), described=np.array(described), **arrays)
@@ -47,7 +49,7 @@ def save(path: Path, problem: Problem, state: State, history: list[float]) -> No
     os.replace(beside, path)
 
 
-def load(path: Path, problem: Problem, like: State) -> tuple[State, list[float]] | None:
+def load(path: Path, name: str, like: State) -> tuple[State, list[float]] | None:
     """The state that was saved, or `None` if there is none.
 
     **Raises:** `CheckpointError` if the file is none of ours or of another fit.
@@ -62,7 +64,7 @@ def load(path: Path, problem: Problem, like: State) -> tuple[State, list[float]]
         raise CheckpointError(
             f"{path}: this is no checkpoint of jaxspark ({error}). Delete it, or name another file."
         ) from None
-    if described.get("fingerprint") != fingerprint(problem):
+    if described.get("fingerprint") != name:
         raise CheckpointError(
             f"{path}: this checkpoint belongs to another fit: data, parameters, start values or "
             "settings have changed since. Delete it to begin again, or name another file."

@@ -63,28 +63,6 @@ def relative_jacobian(
     return (J / lengths) @ np.linalg.pinv(relative / lengths, rcond=1e-13)
 
 
-def combinations(
-    names: Sequence[str],
-    relative_jacobian: Float[np.ndarray, "n p"],
-    nuisance: Float[np.ndarray, "n q"] | None = None,
-    *,
-    variance: float | int = 1.0,
-    scales: Float[np.ndarray, " p"] | None = None,
-    additive: Bool[np.ndarray, " p"] | None = None,
-    rtol: float = 1e-9,
-) -> tuple[Combination, ...]:
-    """Combinations of parameters, the worst known first: those of [`directions`][]."""
-    return directions(
-        names,
-        relative_jacobian,
-        nuisance,
-        variance=variance,
-        scales=scales,
-        additive=additive,
-        rtol=rtol,
-    ).combinations
-
-
 def directions(
     names: Sequence[str],
     relative_jacobian: Float[np.ndarray, "n p"],

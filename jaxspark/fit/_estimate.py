@@ -1,7 +1,8 @@
 """The fit: from a model and records to estimates."""
 
+import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from ._checkpoint import load, save
+from ._checkpoint import fingerprint, load, save
 from ._compile import compiled
 from ._fit import Fit
 from ._levenberg import advance, begin, Options, State
 from ._model import Model
+from ._parametrise import parametrise
 from ._problem import channel_names, make_problem, Problem
 from ._record import Record
 from ._shooting import shooting_problem
@@ -74,20 +76,26 @@ def estimate(
     begun = time.perf_counter()
     records = [records] if isinstance(records, Record) else list(records)
     known, sigma = initial_noise(model, records)
+    parameters = None
+    if start is not None:
+        parameters = parametrise(model.parameters, len(records)).unconstrained(start)
     if window is None:
         problem = make_problem(model, records)
     else:
-        problem = shooting_problem(model, records, window, sigma)
+        problem = shooting_problem(model, records, window, sigma, parameters)
     u = problem.start
-    if start is not None:
-        u = u.at[: problem.shared.size].set(problem.shared.unconstrained(start))
+    if parameters is not None:
+        u = u.at[: problem.shared.size].set(parameters)
     options = Options(jnp.asarray(known), jnp.ones(problem.size, bool))
     state = begin(problem, u, jnp.asarray(sigma), options)
     history: list[float] = []
-    path = None if checkpoint is None else Path(checkpoint)
-    if path is not None:
-        state, history = load(path, problem, state) or (state, history)
-    state = _iterate(problem, state, options, history, max_iterations, path, progress)
+    keep = None
+    if checkpoint is not None:
+        path = Path(checkpoint)
+        name = fingerprint(problem, u)
+        state, history = load(path, name, state) or (state, history)
+        keep = functools.partial(save, path, name)
+    state = _iterate(problem, state, options, history, max_iterations, keep, progress)
     seconds = time.perf_counter() - begun
     fit = Fit(model, tuple(records), problem, options, state, tuple(history), seconds)
     return _verdict(fit, throw)
@@ -114,7 +122,7 @@ def _iterate(
     options: Options,
     history: list[float],
     max_iterations: int,
-    path: Path | None,
+    keep: Callable[[State, list[float]], None] | None,
     progress: bool,
 ) -> State:
     total = max(max_iterations - int(state.iteration), 0)
@@ -125,8 +133,8 @@ def _iterate(
             loss = float(state.found.loss)
             if np.isfinite(loss):
                 history.append(loss)
-            if path is not None:
-                save(path, problem, state, history)
+            if keep is not None:
+                keep(state, history)
             bar.update()
             bar.set_postfix_str(f"loss {loss:.6g}")
     return state

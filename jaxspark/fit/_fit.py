@@ -45,6 +45,8 @@ class Fit:
     def message(self) -> str:
         """How it ended, in words."""
         count = int(self.state.iteration)
+        if not bool(jnp.any(self.options.free)):
+            return f"Gradients were followed for {len(self.history)} steps."
         if self.converged:
             return f"Converged after {count} iterations."
         if bool(self.state.stuck):

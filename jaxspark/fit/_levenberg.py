@@ -77,10 +77,12 @@ def begin(
 def advance(problem: Problem, state: State, options: Options) -> State:
     """One iteration: a step, the model after it, and what follows from that.
 
-    Source: K. Madsen, H. B. Nielsen & O. Tingleff, *Methods for non-linear least squares
-    problems* (2004), section 3.2, for the damping; J. J. More, *The Levenberg-Marquardt
-    algorithm: implementation and theory* (1978), for the scaling; H. G. Bock, *Recent advances in
-    parameter identification techniques for O.D.E.* (1983), for windows.
+    Source: D. W. Marquardt, *An algorithm for least-squares estimation of nonlinear parameters*
+    (1963), for damping that changes tenfold, and K. Madsen, H. B. Nielsen & O. Tingleff, *Methods
+    for non-linear least squares problems* (2004), section 3.2, for how it grows; J. J. More, *The
+    Levenberg-Marquardt algorithm: implementation and theory* (1978), for the scaling. For windows
+    H. G. Bock, *Recent advances in parameter identification techniques for O.D.E.* (1983), with
+    the l1 merit function, J. Nocedal & S. Wright, *Numerical Optimization* (2006), section 18.3.
     """
     fresh = ~jnp.isfinite(state.found.loss)
     proposal = _propose(problem, state, options)
@@ -171,7 +173,7 @@ def _propose(problem: Problem, state: State, options: Options) -> _Proposal:
     first = -range_ @ (triangle.T @ jnp.linalg.solve(square + damping * jnp.eye(count), c))
     reduced, rest = scaled @ null, scaled @ first + b
     damped = jnp.concatenate([reduced, jnp.sqrt(state.damping) * jnp.eye(null.shape[1])])
-    w = first - null @ _least_squares(damped, jnp.concatenate([rest, null.T @ first * 0]))
+    w = first - null @ _least_squares(damped, jnp.pad(rest, (0, null.shape[1])))
     w = w * _share(problem, w / weights)
     gradient = scaled.T @ (scaled @ w + b)
     multiplier = jax.scipy.linalg.solve_triangular(R[:count], range_.T @ gradient)

@@ -39,7 +39,8 @@ class Model(eqx.Module):
     - `inputs`: how each input is interpolated, by name, `"cubic"` (default), `"linear"` or
         `"previous"`. What prescribes a motion in a constraint must be `"cubic"`.
     - `delays`: `delays(args)`, a dictionary of the delay (s) of some channels: these show what
-        was `delay` ago.
+        was `delay` ago. Before the start of a record, or window, motions are extrapolated: delays
+        are to be a few steps at most.
     - `loss`: [`jaxspark.fit.Squares`][], or a robust one, [`jaxspark.fit.Huber`][] or
         [`jaxspark.fit.Cauchy`][].
     - `points`: `points(t, y, args)`, positions of points of the mechanism, shape `(n, 2)` or

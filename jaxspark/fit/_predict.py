@@ -15,6 +15,7 @@ from .._rollout import Checkpoint, rollout
 from ._compile import compiled
 from ._initial import initial_state, Tangent
 from ._problem import Data, Problem
+from ._signal import Signal
 
 
 class Prediction(eqx.Module):
@@ -48,6 +49,22 @@ class Motion(eqx.Module):
     newton_iterations: IntScalar
 
 
+def start_of_trial(
+    problem: Problem, local: Float[Array, " q"], at: Tangent, inputs: dict[str, Signal]
+) -> tuple[Any, State, State, BoolScalar]:
+    """What the system's functions get, the state where a trial starts, and whether there is one.
+
+    Arguments as for [`simulate`][]; `inputs` of the trial.
+    """
+    model, count = problem.model, problem.single.size
+    args = model.args(problem.single.args(local[:count]), inputs)
+    if callable(model.start.y) or callable(model.start.z):
+        guess = model.start.guess(0, 1, args)
+        flat = tuple(jax.flatten_util.ravel_pytree(part)[0] for part in guess)
+        at = eqx.tree_at(lambda at: (at.y, at.z), at, flat)
+    return args, *initial_state(model.system, problem.like, at, local[count:], args)
+
+
 def simulate(
     problem: Problem,
     local: Float[Array, " q"],
@@ -63,13 +80,8 @@ def simulate(
     - `at`, `data`: of this trial.
     - `checkpoint`: as for [`jaxspark.rollout`][]; forward derivatives compile faster with `"none"`.
     """
-    model, count = problem.model, problem.single.size
-    args = model.args(problem.single.args(local[:count]), data.inputs)
-    if callable(model.start.y) or callable(model.start.z):
-        guess = model.start.guess(0, 1, args)
-        flat = (jax.flatten_util.ravel_pytree(part)[0] for part in guess)
-        at = eqx.tree_at(lambda at: (at.y, at.z), at, tuple(flat))
-    y0, z0, consistent = initial_state(model.system, problem.like, at, local[count:], args)
+    model = problem.model
+    args, y0, z0, consistent = start_of_trial(problem, local, at, data.inputs)
     solution = rollout(
         model.system,
         model.method,

@@ -7,10 +7,10 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from .._custom_types import State
-from ._compile import compiled
-from ._levenberg import Options, run
+from ._held import fitted_from
 from ._model import Model
 from ._parametrise import parametrise
 from ._predict import predict
@@ -44,7 +44,11 @@ def _part(record: Record, of: slice) -> Record:
 
 
 def shooting_problem(
-    model: Model, records: Sequence[Record], length: float, noise: np.ndarray
+    model: Model,
+    records: Sequence[Record],
+    length: float,
+    noise: np.ndarray,
+    parameters: Float[Array, " p"] | None = None,
 ) -> Problem:
     """The problem whose trials are windows, with starts found one after the other.
 
@@ -55,6 +59,7 @@ def shooting_problem(
 
     - `length`: of a window (s); a few times shorter than errors take to grow tenfold.
     - `noise`: standard deviations of the channels, roughly.
+    - `parameters`: those that are held, without bounds; by default where the model starts.
     """
     if not length > 0:
         raise ValueError(f"window must be a positive time (s); got {length}.")
@@ -66,7 +71,9 @@ def shooting_problem(
     states, signals = [], []
     for i, (record, inputs) in enumerate(zip(records, all_signals(model, records), strict=True)):
         of_parts = _cut(record, inputs, parts[i])
-        states += _starts(model, parts[i], of_parts, i, len(records), noise)
+        shared = parametrise(model.parameters, len(records))
+        held = (shared.start if parameters is None else parameters)[shared.of_trial(i)]
+        states += _starts(model, parts[i], of_parts, i, len(records), noise, held)
         signals += of_parts
     return make_problem(model, alone, owners=owners, states=states, signals=signals)
 
@@ -94,37 +101,33 @@ def _starts(
     index: int,
     count: int,
     noise: np.ndarray,
+    held: Float[Array, " q"],
 ) -> list[tuple[State, State]]:
     """Where each window of one record starts."""
     # All of one shape, so that one compiled function serves all windows.
     longest = max(part.num_samples for part in parts)
     found: list[tuple[State, State]] = []
     single = parametrise(model.parameters, 1)
-    args = model.args(single.args(single.start), signals[0])
+    args = model.args(single.args(held), signals[0])
     guess = model.start.guess(index, count, args)
     for part, inputs in zip(parts, signals, strict=True):
         alone = make_problem(model, [part], states=[guess], signals=[inputs])
         problem = _padded(alone, longest)
-        start, guess = _fitted(problem, jnp.asarray(noise))
+        start, guess = _fitted(problem, jnp.asarray(noise), held)
         found.append(start)
     return found
 
 
-def _fitted(problem: Problem, noise: Any) -> tuple[tuple[State, State], tuple[State, State]]:
+def _fitted(
+    problem: Problem, noise: Any, held: Float[Array, " q"]
+) -> tuple[tuple[State, State], tuple[State, State]]:
     """The state at the start and the end of the only trial, its start fitted alone."""
-    parameters = problem.shared.size
-    free = jnp.arange(problem.size) >= parameters
-    options = Options(jnp.ones(len(problem.channels), bool), free)
-    state = _run(problem, problem.start, noise, options)
+    u = problem.start.at[: held.size].set(held)
+    state = fitted_from(problem, u, noise, held.size, FEW)
     at = predict(problem, state.u)
     unravel_y, unravel_z = (jax.flatten_util.ravel_pytree(part)[1] for part in problem.like)
     start = unravel_y(at.y0[0]), unravel_z(at.z0[0])
     return start, (unravel_y(at.y1[0]), unravel_z(at.z1[0]))
-
-
-@compiled
-def _run(problem: Problem, u, noise, options: Options):
-    return run(problem, u, noise, options, FEW)
 
 
 def _padded(problem: Problem, samples: int) -> Problem:

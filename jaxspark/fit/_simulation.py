@@ -14,13 +14,12 @@ from .._custom_types import State
 from .._rollout import rollout, SolveError
 from .._system import constraint_shapes
 from ._check import as_numbers, in_memory
-from ._compile import compiled
 from ._estimate import initial_noise
-from ._initial import initial_state, Start
-from ._levenberg import Options, run
+from ._held import own_fitted
+from ._initial import Start
 from ._model import Model
 from ._parametrise import parametrise
-from ._predict import predict, Prediction
+from ._predict import predict, Prediction, start_of_trial
 from ._problem import make_problem, Problem
 from ._record import checked, Record
 from ._signal import Signal
@@ -66,10 +65,11 @@ def simulate(
     if parameters is not None:
         changed = with_values(model.parameters, parameters, trial)
         model = dataclasses.replace(model, parameters=changed)
-    starts = [_start(model.start, trial, state)]
-    if fit_start and state is None:
-        starts = model.start.alone()
-    model = dataclasses.replace(model, start=starts[0])
+    # Of a start that is fitted all guesses are tried.
+    all_guesses = model
+    model = dataclasses.replace(model, start=_start(model.start, trial, state))
+    if state is not None:
+        all_guesses = model
     record = times if isinstance(times, Record) else None
     if record is not None and inputs is not None:
         raise ValueError("Give inputs with times, not with a record, which has its own.")
@@ -83,7 +83,8 @@ def simulate(
     problem = make_problem(model, [record])
     u = problem.start
     if fit_start and problem.num_start:
-        problem, u = _fitted(model, record, starts)
+        noise = jnp.asarray(initial_noise(model, [record])[1])
+        problem, u = own_fitted(all_guesses, record, noise)
     found = predict(problem, u)
     _check(record, problem, u, found)
     values = np.array(found.values[0], np.float64)
@@ -154,26 +155,6 @@ def _blank(
     return checked(source, name, times, zeros, given, kept, "error")
 
 
-def _fitted(model: Model, record: Record, starts: Iterable[Start]) -> tuple[Problem, Any]:
-    """The problem and its unknowns, those of the start fitted and all others held.
-
-    Of several guesses that counts which leads to the smallest loss.
-    """
-    noise, tried = jnp.asarray(initial_noise(model, [record])[1]), []
-    for start in starts:
-        problem = make_problem(dataclasses.replace(model, start=start), [record])
-        free = jnp.arange(problem.size) >= problem.shared.size
-        options = Options(jnp.ones(len(problem.channels), bool), free)
-        tried.append((problem, _run(problem, problem.start, noise, options)))
-    problem, state = min(tried, key=lambda found: float(found[1].found.loss))
-    return problem, state.u
-
-
-@compiled
-def _run(problem: Problem, u: Any, noise: Any, options: Options):
-    return run(problem, u, noise, options, 30)
-
-
 def _check(record: Record, problem: Problem, u: Any, found: Prediction) -> None:
     """Nothing failed; otherwise when, and why."""
     if not bool(found.good[0]):
@@ -190,14 +171,9 @@ def _check(record: Record, problem: Problem, u: Any, found: Prediction) -> None:
 
 def _reason(problem: Problem, u: Any) -> str:
     """Why the only trial fails, in the words of a rollout."""
-    model, count = problem.model, problem.single.size
+    model = problem.model
     at, data = (jax.tree.map(lambda x: x[0], part) for part in (problem.tangents, problem.data))
-    args = model.args(problem.single.args(u[:count]), data.inputs)
-    if callable(model.start.y) or callable(model.start.z):
-        guess = model.start.guess(0, 1, args)
-        flat = tuple(jax.flatten_util.ravel_pytree(part)[0] for part in guess)
-        at = eqx.tree_at(lambda at: (at.y, at.z), at, flat)
-    y0, z0, consistent = initial_state(model.system, problem.like, at, u[count:], args)
+    args, y0, z0, consistent = start_of_trial(problem, u, at, data.inputs)
     if not bool(consistent):
         return "the start cannot be made consistent: choose other guesses in Start(y, z)."
     try:

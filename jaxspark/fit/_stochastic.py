@@ -14,11 +14,10 @@ from tqdm import tqdm
 from ._compile import compiled
 from ._estimate import _advance, FitError, initial_noise
 from ._fit import Fit
-from ._initial import initial_state
 from ._levenberg import begin, Options
 from ._log_density import trial_loss
 from ._model import Model
-from ._predict import predict_trial
+from ._predict import predict_trial, start_of_trial
 from ._problem import Problem
 from ._record import Record
 from ._shooting import shooting_problem
@@ -104,9 +103,7 @@ def batch_loss(problem: Problem, u, chosen, noise, jump):
         end = predict_trial(problem, x, at, data)
         cost = trial_loss(problem, end, data, noise)
         x_next = u[local[jnp.maximum(after, 0)]]
-        count = problem.single.size
-        args = problem.model.args(problem.single.args(x_next[:count]), data.inputs)
-        y, z, _ = initial_state(problem.model.system, problem.like, next_at, x_next[count:], args)
+        _, y, z, _ = start_of_trial(problem, x_next, next_at, data.inputs)
         start = next_at.coordinates(*(jax.flatten_util.ravel_pytree(part)[0] for part in (y, z)))
         gap = next_at.coordinates(end.y1, end.z1) - start
         return cost + jnp.where(after >= 0, 0.5 * jump * jnp.sum(gap**2), 0), end.good

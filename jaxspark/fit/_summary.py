@@ -17,11 +17,10 @@ from ._combinations import unidentifiable_words
 from ._compile import compiled
 from ._findings import Channel, Estimate, Findings, Profile, Trial
 from ._fit import Fit
-from ._initial import initial_state
+from ._held import own_fitted
 from ._intervals import intervals, intervals_in
-from ._levenberg import Options, run
-from ._predict import predict, simulate
-from ._problem import make_problem, Problem
+from ._predict import predict, simulate, start_of_trial
+from ._problem import Problem
 from ._record import Record
 from ._whiteness import r_squared, whiteness
 
@@ -150,11 +149,9 @@ def _initial_states(fit: Fit, level: float) -> tuple[Estimate, ...]:
 @compiled
 def _start_derivatives(problem: Problem, u: Any):
     """Guesses of initial states, initial states, and derivatives by each trial's unknowns."""
-    count = problem.single.size
 
     def state(x, at, inputs):
-        args = problem.model.args(problem.single.args(x[:count]), inputs)
-        y, z, _ = initial_state(problem.model.system, problem.like, at, x[count:], args)
+        _, y, z, _ = start_of_trial(problem, x, at, inputs)
         flat = [jax.flatten_util.ravel_pytree(part)[0] for part in (y, z)]
         return jnp.concatenate(flat)
 
@@ -167,26 +164,10 @@ def _start_derivatives(problem: Problem, u: Any):
 
 
 def _predicted(fit: Fit, record: Record) -> list[Trial]:
-    """A record that was not fitted: what is its own alone, start and parameters, is.
-
-    Of several guesses of the start that counts which leads to the smallest loss.
-    """
-    tried = []
-    for start in fit.model.start.alone():
-        problem = make_problem(dataclasses.replace(fit.model, start=start), [record])
-        shared = problem.shared
-        u = problem.start.at[: shared.num_shared].set(fit.state.u[: shared.num_shared])
-        options = Options(
-            jnp.ones(len(problem.channels), bool), jnp.arange(problem.size) >= shared.num_shared
-        )
-        tried.append((_run(problem, u, fit.state.sigma, options), problem))
-    state, problem = min(tried, key=lambda found: float(found[0].found.loss))
-    return _trials(fit, problem, state.u, [record], True)
-
-
-@compiled
-def _run(problem: Problem, u, sigma, options: Options):
-    return run(problem, u, sigma, options, 30)
+    """A record that was not fitted: what is its own alone, start and parameters, is."""
+    shared = fit.state.u[: fit.problem.shared.num_shared]
+    problem, u = own_fitted(fit.model, record, fit.state.sigma, shared)
+    return _trials(fit, problem, u, [record], True)
 
 
 def _trials(
