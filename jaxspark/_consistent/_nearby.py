@@ -18,10 +18,13 @@ from .._implicit import (
 from .._kkt import BlockLinearSolver, inverse, saddle_solve, select_linear_solver
 from .._system import FlatSystem
 from ._residuals import velocity_constraints
+from ._small import is_small
 
 
 # From nearby three or four are enough; where ten are not, the step was too long.
 MAX_ITERATIONS = 10
+# In units of the machine epsilon: changes that no longer shrink below this are rounding error.
+FLOOR = 1e3
 
 
 def constraint_jacobian(
@@ -78,22 +81,46 @@ def project_nearby(
         from ._nearby_blocks import project_nearby_blocks
 
         return project_nearby_blocks(system, solver, t, y, z)
+    if stiffness is None and is_small(system):
+        from ._nearby_small import project_nearby_small
+
+        return project_nearby_small(system, t, y, z)
+    along, D = normal_directions(system, t, y, z, saddle_solve, stiffness)
+    operands = (system, t, y, z, along, D)
+    x, good = iterate(stop_gradient(operands))
+    good = checkpoint_name(good, CHECKPOINT_NAME)
+    return *moved_onto(x, operands), good
+
+
+def normal_directions(
+    system: FlatSystem,
+    t: FloatScalar,
+    y: Float[Array, " ny"],
+    z: Float[Array, " nz"],
+    solve: Callable[..., tuple[Array, Any]],
+    stiffness: Float[Array, " nz"] | None = None,
+) -> tuple[Float[Array, "ny nlam"], Float[Array, "nz m"]]:
+    """`v_z D` for the holonomic constraints, and `D`."""
+    size = system.nlam + system.npsi
     M, C = mass_matrix(system, t, y, z), constraint_jacobian(system, t, y, z)
     if stiffness is not None:
         M = jnp.diag(stiffness) + (jnp.eye(system.nz, dtype=z.dtype) if M is None else M)
     none, units = jnp.zeros((system.nz, size), z.dtype), jnp.eye(size, dtype=z.dtype)
-    D, _ = saddle_solve(M, C, none, units)
+    D, _ = solve(M, C, none, units)
     along = D[:, : system.nlam]
     if system.v is not None:
         along = jax.jacfwd(system.v, 2)(t, y, z) @ along
-    operands = (system, t, y, z, along, D)
-    x, good = _iterate(stop_gradient(operands))
-    good = checkpoint_name(good, CHECKPOINT_NAME)
-    x = differentiable_root(_residual, operands, x, _linear_solve)
-    return *_moved(x, operands), good
+    return along, D
 
 
-def _moved(x: Float[Array, " m"], operands) -> tuple[Float[Array, " ny"], Float[Array, " nz"]]:
+def moved_onto(
+    x: Float[Array, " m"], operands: tuple[Any, ...]
+) -> tuple[Float[Array, " ny"], Float[Array, " nz"]]:
+    """The consistent state of a root `x` that was found, differentiable."""
+    return moved(differentiable_root(_residual, operands, x, _linear_solve), operands)
+
+
+def moved(x: Float[Array, " m"], operands) -> tuple[Float[Array, " ny"], Float[Array, " nz"]]:
     """The state that belongs to `x = [mu; nu]`."""
     system, _, y, z, along, D = operands
     mu, nu = x[: system.nlam], x[system.nlam :]
@@ -103,7 +130,7 @@ def _moved(x: Float[Array, " m"], operands) -> tuple[Float[Array, " ny"], Float[
 def _residual(x: Float[Array, " m"], operands) -> Float[Array, " m"]:
     """`-[g; gdot; k]`, whose Jacobian is nearly the identity."""
     system, t = operands[:2]
-    y, z = _moved(x, operands)
+    y, z = moved(x, operands)
     parts = []
     if system.g is not None:
         parts += jax.jvp(system.g, (t, y), (jnp.ones_like(t), system.velocity(t, y, z)))
@@ -112,24 +139,31 @@ def _residual(x: Float[Array, " m"], operands) -> Float[Array, " m"]:
     return -jnp.concatenate(parts)
 
 
-def _iterate(operands) -> tuple[Float[Array, " m"], BoolScalar]:
+def iterate(operands) -> tuple[Float[Array, " m"], BoolScalar]:
     """`x <- x - residual(x)`, from zero."""
-    system, t, y, z, along, D = operands
+    system, _, y, z, _, D = operands
     nothing = jnp.zeros(system.nlam + D.shape[1], y.dtype)
+    x, good = iterate_nearby(update_of(operands), nothing, (y, z))
+    return jnp.where(good, x, nothing), good
+
+
+def update_of(operands: tuple[Any, ...]) -> Callable[[Array], tuple[Array, tuple[Array, Array]]]:
+    """The next iterate, and by how much the state changes."""
+    system, t, y, z, along, D = operands
     unmoved = (system, t, jnp.zeros_like(y), jnp.zeros_like(z), along, D)
 
     def update(x):
         wrong = _residual(x, operands)
-        return x - wrong, _moved(wrong, unmoved)
+        return x - wrong, moved(wrong, unmoved)
 
-    x, good = iterate_nearby(update, nothing, (y, z))
-    return jnp.where(good, x, nothing), good
+    return update
 
 
 def iterate_nearby(
     update: Callable[[Any], tuple[Any, tuple[Array, Array]]],
     start: Any,
     state: tuple[Float[Array, " ny"], Float[Array, " nz"]],
+    done: BoolScalar | None = None,
 ) -> tuple[Any, BoolScalar]:
     """Iterate until what is left of the changes of the state is rounding error.
 
@@ -138,23 +172,18 @@ def iterate_nearby(
     - `update`: the next iterate, and by how much the state changes.
     - `start`: the first iterate.
     - `state`: `y` and `z`, by whose sizes changes are measured.
+    - `done`: whether the first iterate needs no other.
 
     **Returns:** the last iterate, and whether it is as good as it gets.
     """
-    epsilon = jnp.finfo(state[0].dtype).eps
-    scales = [1 + jnp.max(jnp.abs(part), initial=0) for part in state]
     # Levers of long chains are short: rounding errors of their angles grow with their number.
-    floor = 1e3 * epsilon * max(1.0, state[1].size / 500)
+    floor = FLOOR * max(1.0, state[1].size / 500)
 
     def body(carry):
         x, count, previous, _, _ = carry
         x, changes = update(x)
-        parts = zip(changes, scales, strict=True)
-        size = jnp.max(jnp.stack([jnp.max(jnp.abs(c), initial=0) / scale for c, scale in parts]))
-        rate = size / previous
-        converged = (count > 0) & (rate < 1) & (rate * size <= epsilon * (1 - rate))
-        stalled = (rate >= 0.9) & (size <= floor)
-        done = converged | stalled | (size <= epsilon)
+        size = relative_size(changes, state)
+        done = as_good_as_it_gets(size, previous, floor)
         return x, count + 1, size, done, ~(size < jnp.inf)
 
     def unfinished(carry):
@@ -163,9 +192,36 @@ def iterate_nearby(
 
     no = jnp.asarray(False)
     infinity = jnp.asarray(jnp.inf, state[0].dtype)
-    carry = (start, jnp.zeros((), jnp.int32), infinity, no, no)
+    done = no if done is None else done
+    carry = (start, jnp.zeros((), jnp.int32), infinity, done, no)
     x, _, _, done, _ = jax.lax.while_loop(unfinished, body, carry)
     return x, done
+
+
+def relative_size(
+    changes: tuple[Float[Array, " ny"], Float[Array, " nz"]],
+    state: tuple[Float[Array, " ny"], Float[Array, " nz"]],
+) -> FloatScalar:
+    """The larger of the changes of coordinates and velocities, by 1 plus the largest of them."""
+
+    def relative(change, part):
+        largest = [jnp.max(jnp.abs(x), initial=0) for x in (change, part)]
+        return largest[0] / (1 + largest[1])
+
+    return jnp.maximum(*map(relative, changes, state))
+
+
+def as_good_as_it_gets(size: FloatScalar, previous: FloatScalar, floor: float) -> BoolScalar:
+    """Whether what is left of changes is rounding error.
+
+    - `size`, `previous`: of the last change, and of the one before (infinite, if there is none).
+    - `floor`: of changes that no longer shrink, in units of the machine epsilon.
+    """
+    epsilon = jnp.finfo(size.dtype).eps
+    rate = size / previous
+    converged = (previous < jnp.inf) & (rate < 1) & (rate * size <= epsilon * (1 - rate))
+    stalled = (rate >= 0.9) & (size <= floor * epsilon)
+    return converged | stalled | (size <= epsilon)
 
 
 def _linear_solve(matvec, rhs, at, operands):

@@ -10,6 +10,10 @@ T = TypeVar("T")
 
 
 def stop_gradient(tree: T) -> T:
-    """The tree with no derivative flowing through its floating-point arrays."""
+    """The tree with no derivative flowing through its floating-point arrays.
+
+    The same array in several places stays one.
+    """
     arrays, rest = eqx.partition(tree, eqx.is_inexact_array)
-    return eqx.combine(jax.lax.stop_gradient(arrays), rest)
+    stopped = {id(leaf): jax.lax.stop_gradient(leaf) for leaf in jax.tree.leaves(arrays)}
+    return eqx.combine(jax.tree.map(lambda leaf: stopped[id(leaf)], arrays), rest)

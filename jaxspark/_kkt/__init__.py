@@ -19,8 +19,14 @@ from ._elementwise import (
 from ._explain import explain as explain
 from ._inverse import DenseInverse as DenseInverse
 from ._maps import AbstractMap as AbstractMap, BlockDiagonal as BlockDiagonal
-from ._saddle import saddle_solve as saddle_solve
+from ._saddle import (
+    saddle_by_rows as saddle_by_rows,
+    saddle_matrix_solve as saddle_matrix_solve,
+    saddle_solve as saddle_solve,
+    solve_by_rows as solve_by_rows,
+)
 from ._select import (
+    ELEMENTWISE_LIMIT as ELEMENTWISE_LIMIT,
     inverse as inverse,
     LinearSolver as LinearSolver,
     select_linear_solver as select_linear_solver,

@@ -125,3 +125,65 @@ def _eliminate(
     diagonal, epsilon = jnp.diagonal(matrix), jnp.finfo(matrix.dtype).eps
     ratios = jnp.stack(pivots) / jnp.where(diagonal == 0, 1, diagonal)
     return work, jnp.all((ratios > epsilon**0.25) & (ratios <= 1 + epsilon**0.5))
+
+
+def saddle_by_rows(
+    M: Float[Array, "nz nz"] | None, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
+) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
+    """The same by the Schur complement, row by row, for what is written out.
+
+    **Returns:** the solution and whether it is accurate, as `_by_schur_complement` has it.
+    """
+    m, nz = C.shape
+    epsilon = jnp.finfo(rhs.dtype).eps
+    work, good = jnp.concatenate([C.T, rhs[:nz]], 1), jnp.asarray(True)
+    if M is not None:
+        work, good = _by_rows(M, work)
+    if m == 0:
+        return work, good
+    products = C @ work
+    lam, definite = _by_rows(products[:, :m], products[:, m:] - rhs[nz:])
+    x = work[:, m:] - work[:, :m] @ lam
+    terms = C[:, :, None] * x[None, :, :]
+    scale = jnp.abs(rhs[nz:]) + jnp.sum(jnp.abs(terms), 1)
+    wrong = jnp.abs(jnp.sum(terms, 1) - rhs[nz:])
+    accurate = jnp.max(wrong) <= epsilon**0.75 * jnp.max(scale)
+    return jnp.concatenate([x, lam]), good & definite & accurate
+
+
+def _by_rows(
+    matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
+) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
+    """Gaussian elimination without exchanges, and the verdict on it of `_eliminate`."""
+    n, epsilon = matrix.shape[0], jnp.finfo(matrix.dtype).eps
+    rows = [jnp.concatenate([matrix[i], rhs[i]]) for i in range(n)]
+    reciprocals, upper, good = [], [], jnp.asarray(True)
+    for k in range(n):
+        pivot = rows[k][0]
+        ratio = pivot / matrix[k, k]
+        good = good & (ratio > epsilon**0.25) & (ratio <= 1 + epsilon**0.5)
+        reciprocals.append(1 / pivot)
+        upper.append(rows[k][1:])
+        for i in range(k + 1, n):
+            rows[i] = rows[i][1:] - rows[i][0] * reciprocals[k] * upper[k]
+    solution: list[Array] = []
+    for k in reversed(range(n)):
+        value = upper[k][n - k - 1 :]
+        for j, later in enumerate(reversed(solution)):
+            value = value - upper[k][j] * later
+        solution.append(value * reciprocals[k])
+    return jnp.stack(solution[::-1]), good
+
+
+def solve_by_rows(
+    matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
+) -> Float[Array, "n k"]:
+    """Gaussian elimination without exchanges, for what is written out; linear in `rhs`."""
+    return _by_rows(matrix, rhs)[0]
+
+
+def saddle_matrix_solve(
+    M: Float[Array, "nz nz"] | None, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
+) -> Float[Array, "n k"]:
+    """The same by LAPACK; NaN if the matrix is singular."""
+    return _by_lapack(_matrix(M, C), rhs)

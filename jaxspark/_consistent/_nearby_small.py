@@ -1,0 +1,89 @@
+"""Back onto the constraints from nearby, for small systems: one piece of straight code."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
+from jaxtyping import Array, Float
+
+from .._custom_types import BoolScalar, FloatScalar
+from .._implicit import attach_derivative, CHECKPOINT_NAME, stop_gradient
+from .._kkt import saddle_by_rows, saddle_solve
+from .._system import FlatSystem
+from .._written_out import written_out
+from ._nearby import (
+    as_good_as_it_gets,
+    FLOOR,
+    iterate,
+    moved,
+    moved_onto,
+    normal_directions,
+    relative_size,
+    update_of,
+)
+
+
+# After a step of an explicit method the second is the last that changes anything.
+ITERATIONS = 3
+
+Found = tuple[Float[Array, " m"], tuple[Float[Array, " ny"], Float[Array, " nz"]], BoolScalar]
+
+
+def project_nearby_small(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> tuple[Float[Array, " ny"], Float[Array, " nz"], BoolScalar]:
+    """See `project_nearby`: the same iteration, as a rule without a loop."""
+    operands = (system, t, y, z)
+    frozen = stop_gradient(operands)
+    first = written_out(_few_iterations, *frozen)
+
+    def body(carry):
+        _, _, y, z = carry
+        # The loop overwrites the state: what it changes, the compiler cannot hoist out of it.
+        again = _iterations(frozen[0], frozen[1], y, z)
+        return jnp.asarray(True), again, jnp.zeros_like(y), jnp.zeros_like(z)
+
+    start = (first[2], first, frozen[2], frozen[3])
+    x, state, good = jax.lax.while_loop(lambda carry: ~carry[0], body, start)[1]
+    # Named: the backward pass needs them, and must not iterate to get them.
+    x, state, good = jax.tree.map(lambda v: checkpoint_name(v, CHECKPOINT_NAME), (x, state, good))
+    y1, z1 = attach_derivative(_difference, state, (x, operands))
+    return y1, z1, good
+
+
+def _few_iterations(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> Found:
+    """The first iterations, and whether no more are needed."""
+    accurate = []
+
+    def solve(M, C, r, b):
+        x, good = saddle_by_rows(M, C, jnp.concatenate([r, b]))
+        accurate.append(good)
+        return x[: C.shape[1]], None
+
+    operands = (system, t, y, z, *normal_directions(system, t, y, z, solve))
+    update = update_of(operands)
+    x = jnp.zeros(system.nlam + operands[-1].shape[1], y.dtype)
+    sizes = [jnp.asarray(jnp.inf, y.dtype)]
+    for _ in range(ITERATIONS):
+        x, changes = update(x)
+        sizes.append(relative_size(changes, (y, z)))
+    good = as_good_as_it_gets(sizes[-1], sizes[-2], FLOOR)
+    return x, moved(x, operands), good & accurate[0]
+
+
+def _iterations(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> Found:
+    operands = (system, t, y, z, *normal_directions(system, t, y, z, saddle_solve))
+    x, good = iterate(operands)
+    return x, moved(x, operands), good
+
+
+def _difference(state: Any, parameters: Any) -> Any:
+    """Zero: the state less what it is as a differentiable function."""
+    x, operands = parameters
+    directions = normal_directions(*operands, saddle_solve)
+    return jax.tree.map(jnp.subtract, state, moved_onto(x, (*operands, *directions)))

@@ -1,0 +1,9 @@
+"""Which systems are small."""
+
+from .._kkt import ELEMENTWISE_LIMIT
+from .._system import FlatSystem
+
+
+def is_small(system: FlatSystem) -> bool:
+    """Whether everything about one state is small enough to be written out."""
+    return system.nz + system.nlam + system.npsi <= ELEMENTWISE_LIMIT

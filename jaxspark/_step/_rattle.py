@@ -1,0 +1,229 @@
+"""RATTLE by its multipliers alone: parts of a step, for systems whose structure allows it."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
+from jaxtyping import Array, Float, Int
+
+from .._custom_types import FloatScalar
+from .._implicit import attach_derivative, CHECKPOINT_NAME, differentiable_root, stop_gradient
+from .._kkt import solve_by_rows
+from .._results import RESULTS
+from .._system import FlatSystem
+from .._written_out import written_out
+from ._newton import NewtonOptions
+
+
+class Separable(eqx.Module):
+    """Where one part of a step starts.
+
+    - `y`, `z`: the state.
+    - `a`: `M^{-1} f`, what the forces would do to free bodies.
+    - `B`: `M^{-1} g_y^T`.
+    - `lam`: the multipliers of the part before.
+    """
+
+    y: Float[Array, " n"]
+    z: Float[Array, " n"]
+    a: Float[Array, " n"]
+    B: Float[Array, "n nlam"]
+    lam: Float[Array, " nlam"]
+
+
+class RattleInfo(eqx.Module):
+    """What is known about a step: all multipliers, how many iterations, how it ended."""
+
+    lam: Float[Array, "parts nlam"]
+    iterations: Int[Array, ""]
+    result: RESULTS
+
+
+def rattle_steps(
+    system: FlatSystem,
+    fractions: tuple[float, ...],
+    t0: FloatScalar,
+    y0: Float[Array, " n"],
+    z0: Float[Array, " n"],
+    h: FloatScalar,
+    lam: Float[Array, " nlam"],
+    options: NewtonOptions,
+) -> tuple[Float[Array, " n"], Float[Array, " n"], RattleInfo]:
+    """Steps of RATTLE one after the other, of sizes `fractions * h`.
+
+    With `M` the constant mass matrix and forces `f(t, y)`, each of size `h` is
+
+        w = z0 + h/2 M^{-1} (f(t0, y0) - g_y(y0)^T lam_0),   y1 = y0 + h w,   g(t1, y1) = 0,
+        z1 = w + h/2 M^{-1} (f(t1, y1) - g_y(y1)^T lam_1),   g_t + g_y z1 = 0,
+
+    which is the Lobatto IIIA-IIIB method with two stages. Unknown is `lam_0`, found by Newton's
+    method; `lam_1` follows from a linear system.
+
+    **Arguments:**
+
+    - `system`: with `v = z`, a constant mass matrix, forces that do not depend on `z`, and
+        ideal holonomic constraints only.
+    - `t0`, `y0`, `z0`: a consistent state; `h`: the size of the whole step.
+    - `lam`: starting values of the multipliers.
+
+    **Returns:** `y1`, `z1`, and a `RattleInfo`; on failure the state unchanged. All written out
+    as one piece of code.
+
+    Source: H. Andersen, *RATTLE: a "velocity" version of the SHAKE algorithm*, J. Comput. Phys.
+    52 (1983); L. O. Jay, *Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian
+    systems*, SIAM J. Numer. Anal. 33 (1996).
+    """
+    idle = h == 0
+    # An idle lane computes with h = 1 and throws the result away: no division by zero.
+    h = jnp.where(idle, jnp.ones_like(h), h)
+    operands = (system, t0, y0, z0, h)
+
+    def found(operands, lam):
+        return _found(fractions, operands, stop_gradient(lam), options)
+
+    y1, z1, info = written_out(found, stop_gradient(operands), stop_gradient(lam))
+    # Named: the backward pass needs them, and must not iterate to get them.
+    named = (y1, z1, info.lam, info.result == RESULTS.successful)
+    y1, z1, all_lam, good = jax.tree.map(lambda x: checkpoint_name(x, CHECKPOINT_NAME), named)
+
+    def difference(state: Any, parameters: Any) -> Any:
+        lam, operands = parameters
+
+        def through(lam, operands):
+            return _through(fractions, operands, lam)
+
+        return jax.tree.map(jnp.subtract, state, written_out(through, lam, operands))
+
+    moved = good & ~idle
+    y1, z1 = attach_derivative(difference, (y1, z1), (all_lam, operands))
+    return jnp.where(moved, y1, y0), jnp.where(moved, z1, z0), info
+
+
+def _places(fractions: tuple[float, ...], dtype: Any) -> tuple[Array, Array]:
+    """The fractions, and where in the step each begins."""
+    parts = jnp.asarray(fractions, dtype)
+    return parts, jnp.concatenate([jnp.zeros(1, dtype), jnp.cumsum(parts)[:-1]])
+
+
+def _at(system: FlatSystem, t: FloatScalar, y: Array) -> tuple[Array, Array, Array]:
+    """`g_y`, `M^{-1} g_y^T` and `M^{-1} f`."""
+    none = jnp.zeros_like(y)
+    G = jax.jacfwd(system.holonomic, 1)(t, y)
+    pushes = jnp.concatenate([G.T, system.f(t, y, none)[:, None]], 1)
+    if system.p is not None:
+        pushes = solve_by_rows(jax.jacfwd(system.p, 2)(t, y, none), pushes)
+    return G, pushes[:, :-1], pushes[:, -1]
+
+
+def _start(system: FlatSystem, t: FloatScalar, y: Array, z: Array, lam: Array) -> Separable:
+    _, B, a = _at(system, t, y)
+    return Separable(y, z, a, B, lam)
+
+
+def _end(
+    system: FlatSystem, t: FloatScalar, h: FloatScalar, w: Array, y: Array, lam: Array
+) -> Separable:
+    """The second half of a part: the velocity that the constraints admit."""
+    G, B, a = _at(system, t, y)
+    free = w + h / 2 * a
+    rate = system.holonomic_rate(t, y, free)
+    return Separable(y, free - B @ solve_by_rows(G @ B, rate[:, None])[:, 0], a, B, lam)
+
+
+def _found(
+    fractions: tuple[float, ...],
+    operands: tuple[Any, ...],
+    lam: Float[Array, " nlam"],
+    options: NewtonOptions,
+) -> tuple[Float[Array, " n"], Float[Array, " n"], RattleInfo]:
+    """The end of the step, found by iteration."""
+    system, t0, y0, z0, h = operands
+    dtype = y0.dtype
+    rtol, atol = options.tolerances(dtype)
+
+    def part(carry, place):
+        at, iterations, good, nonfinite = carry
+        size, t = place[0] * h, t0 + place[1] * h
+        t1 = t + size
+        w = at.z + size / 2 * at.a
+        free = at.y + size * w
+        scale = atol + rtol * jnp.max(jnp.abs(at.y))
+
+        # Newton's method converges quadratically: after a change that is as small as this, what
+        # is wrong is rounding error.
+        enough = jnp.sqrt(scale * jnp.max(jnp.abs(at.y))) / 30
+
+        def body(carry):
+            mu, count, _ = carry
+            y = free - at.B @ mu
+            G = jax.jacfwd(system.holonomic, 1)(t1, y)
+            change = solve_by_rows(G @ at.B, system.holonomic(t1, y)[:, None])[:, 0]
+            return mu + change, count + 1, jnp.max(jnp.abs(at.B @ change))
+
+        def unfinished(carry):
+            _, count, change = carry
+            going = (change > enough) | (count == 0)
+            return going & (change < jnp.inf) & (count < options.max_iterations)
+
+        begin = (size * size / 2 * at.lam, jnp.zeros((), jnp.int32), jnp.zeros((), dtype))
+        mu, count, change = jax.lax.while_loop(unfinished, body, begin)
+        good = good & (change <= enough)
+        nonfinite = nonfinite | ((count == 1) & ~(change < jnp.inf))
+        lam = mu * (2 / (size * size))
+        after = _end(system, t1, size, w - at.B @ mu / size, free - at.B @ mu, lam)
+        return (after, iterations + count, good, nonfinite), lam
+
+    begin = (_start(system, t0, y0, z0, lam), jnp.zeros((), jnp.int32), True, False)
+    begin = jax.tree.map(jnp.asarray, begin)
+    places = jnp.stack(_places(fractions, dtype), 1)
+    (end, iterations, good, nonfinite), all_lam = jax.lax.scan(part, begin, places)
+    good = good & jnp.all(jnp.isfinite(end.y)) & jnp.all(jnp.isfinite(end.z))
+    result = RESULTS.where(nonfinite, RESULTS.nonfinite, RESULTS.newton_diverged)
+    result = RESULTS.where(good, RESULTS.successful, result)
+    y1, z1 = jnp.where(good, end.y, y0), jnp.where(good, end.z, z0)
+    return y1, z1, RattleInfo(jnp.where(good, all_lam, 0), iterations, result)
+
+
+def _through(
+    fractions: tuple[float, ...], operands: tuple[Any, ...], lam: Float[Array, "parts nlam"]
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """The same with the multipliers known, differentiable by the implicit function theorem."""
+    system, t0, y0, z0, h = operands
+
+    def part(at, place_and_lam):
+        place, lam = place_and_lam
+        size, t = place[0] * h, t0 + place[1] * h
+        t1 = t + size
+        w = at.z + size / 2 * at.a
+        free = at.y + size * w
+        parameters = (system, t1, free, at.B)
+        mu = jax.lax.stop_gradient(lam * (size * size / 2))
+        mu = differentiable_root(_residual, parameters, mu, _linear_solve)
+        after = _end(system, t1, size, w - at.B @ mu / size, free - at.B @ mu, lam)
+        return after, None
+
+    places = jnp.stack(_places(fractions, y0.dtype), 1)
+    begin = _start(system, t0, y0, z0, jax.lax.stop_gradient(lam[0]))
+    end, _ = jax.lax.scan(part, begin, (places, lam))
+    return end.y, end.z
+
+
+def _residual(mu: Float[Array, " nlam"], parameters: tuple[Any, ...]) -> Float[Array, " nlam"]:
+    """`-g` at the end of a part, of which `mu = h^2/2 lam` is the impulse."""
+    system, t1, free, B = parameters
+    return -system.holonomic(t1, free - B @ mu)
+
+
+def _linear_solve(matvec: Any, rhs: Array, at: Array, parameters: tuple[Any, ...]) -> Array:
+    del matvec
+    system, t1, free, B = parameters
+    G = jax.jacfwd(system.holonomic, 1)(t1, free - B @ at)
+    return solve_by_rows(G @ B, rhs[:, None])[:, 0]
+
+
+def unmoved(system: FlatSystem, dtype: Any) -> Float[Array, " nlam"]:
+    """Multipliers to start the first step with."""
+    return jnp.zeros(system.nlam, dtype)
+

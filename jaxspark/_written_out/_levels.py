@@ -1,0 +1,76 @@
+"""Straight code cut into levels, so that a compiler computes nothing twice."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.extend
+import jax.numpy as jnp
+from jax.experimental.xla_metadata import set_xla_metadata
+from jaxtyping import Array
+
+
+ClosedJaxpr = jax.extend.core.ClosedJaxpr
+Literal = jax.extend.core.Literal
+
+# Computed again sooner than kept, or never fused.
+FREE = {"convert_element_type", "neg", "cond", "scan", "while", "slice", "squeeze"}
+
+
+def as_one_kernel(function: Callable[..., list[Array]], *operands: Array) -> list[Array]:
+    """Call a function that XLA on a CPU is to compile as one kernel, and not to inline."""
+    program = jax.make_jaxpr(function)(*operands)
+    with set_xla_metadata(xla_cpu_small_call="true", inlineable="false"):
+        return jax.jit(jax.extend.core.jaxpr_as_fun(program))(*operands)
+
+
+def in_levels(closed: ClosedJaxpr) -> Callable[..., list[Array]]:
+    """A program of numbers, what is needed more than once computed before what needs it.
+
+    XLA fuses a product into everything that uses it, and computes it again each time; through
+    a function that is called, and returns what it is given, it does not see. A program
+    has as many levels as such numbers depend on each other.
+    """
+    jaxpr = closed.jaxpr
+    uses = Counter(var for eqn in jaxpr.eqns for var in set(_variables(eqn.invars)))
+    uses.update(set(_variables(jaxpr.outvars)))
+    level: dict[Any, int] = dict.fromkeys([*jaxpr.invars, *jaxpr.constvars], 0)
+    levels: list[list[Any]] = []
+    kept: set[Any] = set()
+    for eqn in jaxpr.eqns:
+        needed = _variables(eqn.invars)
+        own = max((level[var] + (var in kept) for var in needed), default=0)
+        levels.extend([] for _ in range(own + 1 - len(levels)))
+        levels[own].append(eqn)
+        for var in eqn.outvars:
+            level[var] = own
+            if uses[var] > 1 and eqn.primitive.name not in FREE:
+                kept.add(var)
+
+    def run(*operands: Array) -> list[Array]:
+        values = dict(zip(jaxpr.invars, operands, strict=True))
+        values.update(zip(jaxpr.constvars, closed.consts, strict=True))
+
+        def read(var: Any) -> Any:
+            return var.val if isinstance(var, Literal) else values[var]
+
+        for eqns in levels:
+            for eqn in eqns:
+                result = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+                results = result if eqn.primitive.multiple_results else [result]
+                values.update(zip(eqn.outvars, results, strict=True))
+            shared = [var for eqn in eqns for var in eqn.outvars if var in kept]
+            values.update(zip(shared, as_they_are([values[var] for var in shared]), strict=True))
+        return as_they_are([jnp.asarray(read(var)) for var in jaxpr.outvars])
+
+    return run
+
+
+def as_they_are(values: Sequence[Array]) -> list[Array]:
+    """The same numbers, by way of a function."""
+    return as_one_kernel(lambda *numbers: list(numbers), *values) if values else []
+
+
+def _variables(variables: Sequence[Any]) -> list[Any]:
+    return [var for var in variables if not isinstance(var, Literal)]

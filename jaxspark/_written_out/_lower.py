@@ -1,0 +1,108 @@
+"""How a processor is told to run a computation that is written out: as one piece."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ._expand import ClosedJaxpr, Expansion
+from ._levels import as_one_kernel, in_levels
+from ._scalars import Arithmetic, Scalars, TooLarge
+
+
+# Of larger computations the compiler makes no better program, but takes longer.
+import os as _os
+LIMIT = int(_os.environ.get("LIM", "4000"))
+
+Packed = Callable[[Float[Array, " n"]], Float[Array, " m"]]
+
+
+def lowered(
+    closed: ClosedJaxpr,
+    operands: Sequence[Array],
+    sizes: tuple[int, ...],
+    lanes: Sequence[tuple[bool, ...]],
+) -> list[Array] | None:
+    """The results, computed by one kernel; `None` if the computation is not fit for that.
+
+    XLA on a CPU makes many kernels of a long computation with small arrays, and to call one
+    takes as long as a hundred operations. Loops that it thinks small it compiles as
+    one piece, calling them by a function so marked; so are these. A batch is a loop over its
+    lanes inside: as fast for each as one alone.
+
+    **Arguments:**
+
+    - `closed`: the computation, of one lane.
+    - `operands`: with an axis for each level of a batch that they are part of.
+    - `sizes`: of the levels; `lanes`: of which levels each operand is part.
+    """
+    dtypes = {aval.dtype for aval in (*closed.in_avals, *closed.out_avals)}
+    floating = {dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating)}
+    if len(floating) != 1:
+        return None
+    (dtype,) = floating
+    if not sum(aval.size for aval in closed.out_avals):
+        return None
+    rows = [
+        _row(x, sizes, flags, dtype) for x, flags in zip(operands, lanes, strict=True) if x.size
+    ]
+    if not rows:
+        return None
+    packed = jnp.concatenate(rows, 1)
+    one = _straight(closed, dtype)
+    if one is None:
+        return None
+
+    def all_lanes(packed: Float[Array, "l n"]) -> Float[Array, "l m"]:
+        return jax.lax.map(one, packed) if sizes else one(packed[0])[None]
+
+    (out,) = as_one_kernel(lambda packed: [all_lanes(packed)], packed)
+    results, start = [], 0
+    for aval in closed.out_avals:
+        part = out[:, start : start + aval.size].reshape((*sizes, *aval.shape))
+        results.append(part.astype(aval.dtype))
+        start += aval.size
+    return results
+
+
+def _row(
+    x: Array, sizes: tuple[int, ...], flags: tuple[bool, ...], dtype: np.dtype
+) -> Float[Array, "l n"]:
+    """The numbers of an operand, a row for each lane."""
+    core = x.shape[sum(flags) :]
+    spread = tuple(size if flag else 1 for size, flag in zip(sizes, flags, strict=True))
+    length = math.prod(core)
+    x = jnp.reshape(x.astype(dtype), (*spread, length))
+    return jnp.broadcast_to(x, (*sizes, length)).reshape(math.prod(sizes), length)
+
+
+def _straight(closed: ClosedJaxpr, dtype: np.dtype) -> Packed | None:
+    """The computation from a vector to a vector, if all of it can be written out."""
+    avals = closed.in_avals
+    expansion = Expansion(Arithmetic(LIMIT))
+    length = sum(aval.size for aval in avals)
+
+    def of_numbers(*numbers: Array) -> list[Array]:
+        operands, start = [], 0
+        for aval in avals:
+            items = numbers[start : start + aval.size]
+            operands.append(Scalars(aval.shape, [x.astype(aval.dtype) for x in items]))
+            start += aval.size
+        results = expansion.run(closed, operands)
+        return [jnp.asarray(item).astype(dtype) for result in results for item in result.items]
+
+    try:
+        program = jax.make_jaxpr(of_numbers)(*[jax.ShapeDtypeStruct((), dtype)] * length)
+    except TooLarge:
+        return None
+    if not expansion.straight:
+        return None
+    run = in_levels(program)
+
+    def of_vector(packed: Float[Array, " n"]) -> Float[Array, " m"]:
+        return jnp.stack(run(*(packed[i] for i in range(length))))
+
+    return of_vector
