@@ -124,7 +124,7 @@ def test_each_iteration_is_counted_once(noisy):
     assert len(noisy.history) == count
     assert noisy.message == f"Converged after {count} iterations."
     # Where the noise is estimated anew the loss is in other units before and after.
-    broken = np.isnan(noisy.history)
+    broken = np.isinf(noisy.history)
     assert broken.sum() == int(noisy.state.rounds) > 0
     text, page = fit.to_text(noisy.findings()), fit.to_html(noisy.findings())
     for words in (text, page):

@@ -71,13 +71,13 @@ def test_figures_leave_settings_alone():
 
 
 def test_loss_is_broken_where_the_noise_was_estimated_anew():
-    loss = (50.0, 40.0, np.nan, 30.0, 29.0)
+    loss = (50.0, 40.0, np.inf, 30.0, 29.0)
     given = findings(trials=(), profiles=(), loss=loss)
     line = figures(given)["loss"].axes[0].lines[0]
     np.testing.assert_array_equal(line.get_xdata(), [1, 2, 3, 4, 5])
-    np.testing.assert_array_equal(line.get_ydata(), loss)
+    np.testing.assert_array_equal(line.get_ydata(), [50, 40, np.nan, 30, 29])
     words = "Where the curve is broken the noise was estimated anew"
     assert words in to_html(given)
     assert words not in to_html(findings(trials=(), profiles=()))
     # One value is no curve.
-    assert "loss" not in figures(findings(trials=(), profiles=(), loss=(50.0, np.nan)))
+    assert "loss" not in figures(findings(trials=(), profiles=(), loss=(50.0, np.inf)))

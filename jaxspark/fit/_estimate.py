@@ -155,11 +155,9 @@ def _iterate(
         while not (bool(state.done) or bool(state.stuck)) and int(state.iteration) < max_iterations:
             state = _advance(problem, state, options)
             loss = float(state.found.loss)
-            # Without a value the noise was estimated anew, or the start has none.
-            if np.isfinite(loss):
+            # It is infinite if the noise was estimated anew; or at a start that has no value.
+            if np.isfinite(loss) or not bool(state.stuck):
                 history.append(loss)
-            elif not bool(state.stuck):
-                history.append(np.nan)
             if keep is not None:
                 keep(state, history)
             bar.update()

@@ -32,7 +32,7 @@ class Fit:
     - `model`, `records`: what was fitted to what.
     - `problem`, `options`, `state`: as arrays; for functions of your own.
     - `history`: the loss after each iteration, half the sum of squares in standard deviations;
-        the first iteration evaluates the start. NaN where the noise was estimated anew: losses
+        the first iteration evaluates the start. Infinite where the noise was estimated anew: losses
         before and after that are in different units.
     - `seconds`: wall time, compilation included.
     """

@@ -237,7 +237,7 @@ def _convergence(findings: Findings, drawn: dict[str, Figure]) -> str:
         "multiples of different standard deviations."
     )
     caption = "Loss at each evaluation of the model, that of the start first."
-    caption += anew if any(map(math.isnan, findings.loss)) else ""
+    caption += "" if all(map(math.isfinite, findings.loss)) else anew
     figure = _figure(drawn, "loss", "Loss at each iteration", caption)
     return f"<p>{escape(ending(findings))}</p>\n{figure}"
 
