@@ -1,5 +1,6 @@
 """Fits that are stopped, or killed, and go on as if nothing had happened."""
 
+import functools
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import pytest
 
 import swings
 from jaxspark import fit
+from jaxspark.fit._described import described
 
 
 TIMES = np.linspace(0, 2, 41)
@@ -74,6 +76,51 @@ def test_interrupted_fits_are_the_same_bit_by_bit(whole, tmp_path, count):
     assert os.listdir(tmp_path) == ["fit.npz"]
 
 
+def louder(gain):
+    """The sensors with another gain of one of them."""
+
+    def observe(t, y, z, lam, psi, args):
+        shown = swings.observe(t, y, z, lam, psi, args)
+        return {**shown, "angle": gain * shown["angle"]}
+
+    return observe
+
+
+FACTOR = 2.0
+
+
+def test_functions_are_known_by_what_they_do(monkeypatch):
+    def digest(value):
+        return b"|".join(described(value))
+
+    def twice(x):
+        return 2 * x
+
+    def thrice(x):
+        return 3 * x
+
+    same, other = twice, thrice
+    other.__name__ = same.__name__
+    other.__qualname__ = same.__qualname__
+    assert digest(same) != digest(other)
+    # What it holds, its defaults, and what it is a part of.
+    assert digest(louder(1.1)) == digest(louder(1.1)) != digest(louder(1.2))
+    assert digest(functools.partial(twice, 1)) != digest(functools.partial(twice, 2))
+    assert digest([twice, thrice, twice]) != digest([twice, thrice, thrice])
+
+    def calls(x):
+        return in_module(x)
+
+    before = digest(calls)
+    assert digest(calls) == before and b"0x" not in before
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    assert digest(calls) != before
+
+
+def in_module(x):
+    return FACTOR * x
+
+
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory):
     """The bytes of a checkpoint after two iterations."""
@@ -91,6 +138,11 @@ OTHERS = {
         record(),
         model(parameters=specs(length=fit.positive(0.9, "m", prior=fit.Normal(0.81, 0.05)))),
     ),
+    "kind of prior": lambda: (
+        record(),
+        model(parameters=specs(length=fit.positive(0.9, "m", prior=fit.LogNormal(0.8, 1.05)))),
+    ),
+    "sensor": lambda: (record(), model(observe=louder(1.1))),
     "bound": lambda: (record(), model(parameters=specs(drag=fit.bounded(0.2, 0.0, 2.1)))),
     "held value": lambda: (record(), model(parameters=specs(gravity=fit.fixed(9.8)))),
     "constant": lambda: (record(), model(parameters=specs(other=1.6))),
@@ -125,7 +177,8 @@ def test_windows_are_another_fit(begun, tmp_path):
 
 def broken(begun):
     half = bytearray(begun)
-    half[len(half) // 2] ^= 0xFF
+    # In the numbers of the first array, behind its header.
+    half[begun.index(b"NUMPY") + 130] ^= 0xFF
     return {
         "nothing": b"",
         "text": b"{}",

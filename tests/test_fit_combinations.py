@@ -168,6 +168,9 @@ def test_parameters_that_may_be_zero():
     found = directions(names, J, scales=scales, additive=additive)
     (sentence,) = unidentifiable_words(found)
     assert sentence.startswith("offset 2 has hardly any effect") and "100 % of 0.1" in sentence
+    J = np.stack([column, other, 1e-3 * np.eye(40)[0]], axis=1)
+    (sentence,) = unidentifiable_words(directions(names, J, scales=scales, additive=additive))
+    assert sentence.endswith("it is known to +- 1e+02 (typical: 0.1) only")
 
 
 def test_badly_known_pair():

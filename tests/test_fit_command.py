@@ -1,5 +1,6 @@
 """The command line of identification: what it finds and writes."""
 
+import dataclasses
 import json
 import os
 import re
@@ -127,7 +128,7 @@ def test_checkpoint_of_another_fit_is_refused(folder, fitted):
     status, _, err = run("fit", *files, *options, "--out", folder / "other", "--quiet")
     assert status == 2
     assert "fit.npz: this checkpoint belongs to another fit" in err
-    assert not list((folder / "other").iterdir())
+    assert not (folder / "other").exists()
 
 
 def test_simulation_is_a_rollout(folder):
@@ -159,6 +160,25 @@ def test_simulation_from_a_report_is_its_prediction(folder, found):
     np.testing.assert_allclose(shown["time_s"], TIMES, rtol=0, atol=1e-12)
     expected = found.trials[1].channels[0].predicted
     np.testing.assert_allclose(shown["angle"], expected, rtol=0, atol=1e-10)
+
+
+def test_simulation_from_a_report_begins_where_the_record_did(folder, found, tmp_path):
+    later = tuple(
+        dataclasses.replace(trial, times=trial.times + 7.0) if at == 1 else trial
+        for at, trial in enumerate(found.trials)
+    )
+    text = fit.to_json(dataclasses.replace(found, trials=later))
+    (tmp_path / "later.json").write_text(text)
+    command = ["simulate", folder / "pendulum.py", "--report", tmp_path / "later.json"]
+    status, out, _ = run(*command, "--t1", 11, "--trial", 1)
+    assert status == 0
+    shown = table(out)
+    np.testing.assert_allclose(shown["time_s"], 7.0 + TIMES, rtol=0, atol=1e-12)
+    expected = found.trials[1].channels[0].predicted
+    np.testing.assert_allclose(shown["angle"], expected, rtol=0, atol=1e-10)
+    status, _, err = run(*command, "--t1", 11, "--trial", 2)
+    assert status == 2
+    assert "--trial 2: the report and the model have 2 trials, numbered from 0." in err
 
 
 def test_prediction_of_a_measurement(folder, found):
@@ -207,6 +227,11 @@ def test_simulation_with_inputs(tmp_path):
     assert status == 2
     assert "[inputs]" in err
     assert "args" in err
+    assert "--inputs or --data" in err
+    options = ["--config", tmp_path / "columns.toml"]
+    status, _, err = run("simulate", model, "--t1", 1, *options)
+    assert status == 2
+    assert "--t1: the model has inputs, pull: give their samples by --inputs FILE.csv" in err
 
 
 def test_failing_simulation_says_when(tmp_path):

@@ -124,6 +124,8 @@ def test_wrong_arguments_are_refused(name, folder, monkeypatch):
     assert status == 2
     assert reason in err
     assert "Report" not in out
+    # What fails leaves no folder behind.
+    assert not (folder / "report").exists()
 
 
 WRONG_SIMULATIONS = {
@@ -137,6 +139,7 @@ WRONG_SIMULATIONS = {
     "number": (["--t1", "1", "--set", "length=long"], "is not a finite number"),
     "form": (["--t1", "1", "--set", "length"], "is not of the form name=value"),
     "no inputs": (["--inputs", "a.csv"], "the model has no inputs"),
+    "trial": (["--t1", "1", "--trial", "3"], "--trial 3: the model has one trial"),
     "report": (["--t1", "1", "--report", "a.csv"], "a.csv: This is not JSON"),
     "no report": (["--t1", "1", "--report", "gone.json"], "gone.json: cannot be read: No such"),
     "no model": (["--t1", "1", "--config", "gone.toml"], "gone.toml: there is no such file"),
@@ -151,6 +154,34 @@ def test_wrong_simulations_are_refused(name, folder, monkeypatch):
     assert status == 2
     assert reason in err
     assert not out
+
+
+def test_folders_are_no_files_to_be_meant(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "r_gonefiles").mkdir()
+    _, _, err = run("fit", "pendulum.py", "r_gonefile", "--config", "channels.toml")
+    assert "r_gonefile: there is no such file. Correct the path." in err
+
+
+# Of a file's content what the error says, in the words of the command line.
+CURES = {
+    "delimiter": ("t;encoder\n0;1\n1;2\n", 'Or set delimiter = ";" in the configuration.'),
+    "trials": ("t,encoder\n0,1\n1,2\n0,3\n", 'trial = "..." in the configuration.'),
+    "missing": ("t,encoder\n0,1\n1,\n", 'set missing = "allow" in the configuration to fit'),
+    "infinite": ("t,encoder\n0,1\n1,inf\n", 'cell empty and set missing = "allow" in the'),
+}
+
+
+@pytest.mark.parametrize("name", CURES)
+def test_cures_are_those_of_the_command_line(name, folder, tmp_path):
+    content, cure = CURES[name]
+    (tmp_path / "d.csv").write_text(content)
+    options = ["--config", folder / "channels.toml", "--out", tmp_path / "r"]
+    status, _, err = run("fit", folder / "pendulum.py", tmp_path / "d.csv", *options)
+    assert status == 2
+    assert cure in err
+    assert not any(words in err for words in ("missing=", "delimiter=", "trial="))
+    assert not (tmp_path / "r").exists()
 
 
 def test_start_that_cannot_be_simulated(folder, monkeypatch, tmp_path):

@@ -160,6 +160,15 @@ def test_decimal_commas(tmp_path):
 def test_all_samples_of_a_channel_missing(tmp_path):
     with pytest.raises(DataError, match='log.csv: channel "angle" has no sample.*Leave it out'):
         read(tmp_path, HEADER + "0,,1\n1,,2\n", missing="allow")
+    both = read(
+        tmp_path,
+        "run,time_s,angle,rate\n1,0,1,2\n1,1,,4\n1,2,3,5\n2,0,,1\n2,1,,3\n",
+        channels=["angle", "rate"], inputs=None, trial="run", missing="allow",
+        units={"angle": "rad"},
+    )  # fmt: skip
+    assert [sorted(each.channels) for each in both] == [["angle", "rate"], ["rate"]]
+    assert [each.units for each in both] == [{"angle": "rad", "rate": ""}, {"rate": ""}]
+    np.testing.assert_array_equal(both[0].channels["angle"], [1, np.nan, 3])
     with pytest.raises(DataError, match="line 2: the cell of time .* is empty. Every"):
         read(tmp_path, HEADER + ",1,1\n1,2,2\n", missing="allow")
     with pytest.raises(DataError, match='line 3: the cell of input "force" is empty'):

@@ -117,6 +117,26 @@ def test_channels_of_different_rates_merge():
     assert made.units == {"a": "", "b": "m", "f": ""}
 
 
+def test_inputs_that_are_faster_than_channels_keep_their_samples():
+    times = np.linspace(-0.1, 1.1, 1201)
+    push = np.where(abs(times - 0.5) < 0.0051, 7.0, 0.0)
+    slow = np.linspace(0, 1, 6)
+    series = {"a": (slow, slow**2)}
+    made = Record.from_series(series, {"f": (times, push), "g": ([-1, 0.55, 2], [0, 1, 0])})
+    # Those inside, of which six are the channel's.
+    assert made.num_samples == 1001
+    np.testing.assert_allclose(made.times, np.linspace(0, 1, 1001), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(made.inputs["f"], push[100:-100], rtol=0, atol=1e-9)
+    known = np.isfinite(made.channels["a"])
+    np.testing.assert_array_equal(made.times[known], slow)
+    np.testing.assert_array_equal(made.channels["a"][known], slow**2)
+    np.testing.assert_allclose(made.inputs["g"][-1], 1 - 0.45 / 1.45, rtol=1e-12)
+    # A tolerance between channels merges no samples of inputs.
+    wide = Record.from_series(series, {"f": (times, push)}, tolerance=0.05)
+    assert wide.num_samples == 1001
+    assert repr(wide) == 'Record("record"; 1001 samples from 0 s to 1 s; channels: a; inputs: f)'
+
+
 def test_times_that_differ_by_rounding_are_one():
     times = 0.1 * np.arange(4)
     series = {"a": (times, [1, 2, 3, 4]), "b": (times + [0, 1e-16, -1e-15, 1e-12], [5, 6, 7, 8])}

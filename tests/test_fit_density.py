@@ -1,5 +1,8 @@
 """Posterior densities for samplers, and fits by stochastic gradients."""
 
+import dataclasses
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -141,6 +144,29 @@ def test_mean_over_windows_is_the_whole_loss(windows):
     four = jax.jit(lambda k: batch_loss(windows, u, k, sigma, jump))
     halves = [four(jnp.array([0, 2, 5, 7])), four(jnp.array([1, 3, 4, 6]))]
     np.testing.assert_allclose(np.mean(halves), expected, rtol=1e-12)
+
+
+def test_noise_and_jumps_of_stochastic_fits(record):
+    made = dataclasses.replace(model(), noise=None)
+    with jax.numpy_dtype_promotion("standard"):
+        found = fit.stochastic(
+            made, record, window=0.5, steps=300, batch=4, optimizer=optax.adam(0.02), jump=1e3,
+            progress=False,
+        )  # fmt: skip
+    # A tenth of the standard deviation of the channel would be 0.06.
+    assert abs(found.sigma["x"] - 0.02) <= 0.006
+    findings = found.findings()
+    jumps, distance = findings.warnings
+    number = float(re.search("the largest jump .* is ([0-9.e-]+), in record", jumps)[1])
+    ends, starts = found.state.found.ends, found.state.found.starts
+    largest = float(np.max(abs(ends[:-1, :, -1] - starts[1:, :, -1])))
+    assert number == pytest.approx(largest, rel=1e-2)
+    # Errors reach as far as the estimate that is where the loss is least.
+    best = fit.estimate(made, record, progress=False)
+    told = found.uncertainty
+    assert np.all(told.errors >= 0.5 * best.uncertainty.errors)
+    assert np.all(abs(found.vector - best.vector) <= 2 * told.errors)
+    assert "has not converged" in distance and np.isfinite(told.dof)
 
 
 def test_stochastic_gradients_approach_the_estimate(found, record):

@@ -20,6 +20,7 @@ WAVE = np.sin(MANY)
     [
         (MANY, 'record "r": times look like milliseconds: median step 1.* multiply them by 1e-3'),
         (10 * MANY, "times look like milliseconds: median step 10"),
+        (50 * MANY[:41], "times look like milliseconds: median step 50"),
         (1e4 * MANY, "times look like microseconds: median step 10000.*by 1e-6"),
         (1e6 * MANY, "times look like nanoseconds: median step 1e.06.*by 1e-9"),
         (1.7e9 + 0.01 * MANY, "times look like seconds since 1970: they begin at 17000.*Subtract"),
@@ -28,13 +29,15 @@ WAVE = np.sin(MANY)
 )
 def test_doubtful_times(times, words):
     with pytest.warns(DataWarning, match=words) as caught:
-        record(times, {"a": WAVE}, name="r")
+        record(times, {"a": WAVE[: len(times)]}, name="r")
     assert len(caught) == 1
 
 
 def test_doubtful_angles():
     with pytest.warns(DataWarning, match='channel "a" looks like degrees: .* reaches 90.*deg2rad'):
         record(0.01 * MANY, {"a": 90 * WAVE / WAVE.max()}, units={"a": "rad"})
+    with pytest.warns(DataWarning, match="looks like degrees: .* reaches 12.8"):
+        record(0.01 * MANY, {"a": 12.8 * WAVE / WAVE.max()}, units={"a": "rad"})
     with pytest.warns(DataWarning, match='input "f" looks like degrees'):
         record(0.01 * MANY, {"a": WAVE}, {"f": -90 + WAVE}, units={"f": "rad"})
 
@@ -61,8 +64,8 @@ def test_all_ways_in_warn(tmp_path):
 
 def test_what_is_right_is_not_doubted():
     """Warnings are errors here: slow samples, many turns of a wheel, degrees so called."""
-    record(MANY[:100], {"a": WAVE[:100]})
-    record(0.5 * MANY, {"a": 20 * WAVE / np.abs(WAVE).max()}, units={"a": "rad"})
+    record(4.9 * MANY[:100], {"a": WAVE[:100]})
+    record(0.5 * MANY, {"a": 12 * WAVE / np.abs(WAVE).max()}, units={"a": "rad"})
     record(0.5 * MANY, {"wheel": 10 * MANY}, units={"wheel": "rad"})
     record(0.5 * MANY, {"a": 90 * WAVE}, units={"a": "deg"})
 

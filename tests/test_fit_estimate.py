@@ -1,6 +1,9 @@
 """Estimates: recovered truth, what SciPy finds, noise, uncertainty, and failures in words."""
 
+import contextlib
 import dataclasses
+import io
+import re
 
 import equinox as eqx
 import jax
@@ -116,6 +119,37 @@ def test_covariance(noisy):
     assert np.all(abs(noisy.vector - TRUTH) <= 4 * told.errors)
 
 
+def test_each_iteration_is_counted_once(noisy):
+    count = int(noisy.state.iteration)
+    assert len(noisy.history) == count
+    assert noisy.message == f"Converged after {count} iterations."
+    # Where the noise is estimated anew the loss is in other units before and after.
+    broken = np.isinf(noisy.history)
+    assert broken.sum() == int(noisy.state.rounds) > 0
+    text, page = fit.to_text(noisy.findings()), fit.to_html(noisy.findings())
+    for words in (text, page):
+        assert re.findall(r"(\d+) iterations?\b", words) == [str(count)]
+    assert "Where the curve is broken the noise was estimated anew" in page
+    assert "inf" not in progress_of(noisy)
+
+
+def progress_of(found):
+    """What the progress bar of the same fit shows."""
+    shown = io.StringIO()
+    with contextlib.redirect_stderr(shown):
+        again = fit.estimate(found.model, found.records)
+    assert again.values == found.values and "noise estimated anew" in shown.getvalue()
+    return shown.getvalue()
+
+
+def test_errors_are_named_as_values(noisy):
+    assert list(noisy.errors) == list(noisy.values) == ["drag", "length"]
+    np.testing.assert_array_equal(list(noisy.errors.values()), noisy.uncertainty.errors)
+    values = f"drag = {noisy.values['drag']:.6g}, length = {noisy.values['length']:.6g}"
+    expected = f'Fit("Parameter identification", 2 records; {values}; {noisy.message})'
+    assert repr(noisy) == expected
+
+
 def test_other_starts_lead_to_the_same(noisy):
     for start in (np.array([0.25, 0.75]), {"drag": 0.5, "length": jnp.asarray(0.85)}):
         other = estimate(records(1), start=start)
@@ -141,6 +175,9 @@ def test_no_simulation_from_the_start():
     with pytest.raises(fit.FitError, match="cannot be simulated from the start") as caught:
         estimate(records(1), start=np.array([1e200, 0.8]))
     assert caught.value.fit is None
+    blind = model(observe=lambda *at: {**swings.observe(*at), "rate": jnp.sqrt(-1 - at[1][0] ** 2)})
+    with pytest.raises(fit.FitError, match='channel rate is nan at t = 0 s of record "slow"'):
+        estimate(records(1), blind)
 
 
 def test_message_of_a_fit_that_is_stuck(noisy):
@@ -155,7 +192,7 @@ def test_message_of_a_fit_that_is_stuck(noisy):
 def test_wrong_noise():
     with pytest.raises(ValueError, match="no channel 'speed'; there are angle, rate"):
         estimate(records(1), model(noise={"speed": 0.1}))
-    for value in (0.0, -1.0, float("nan")):
+    for value in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="noise: angle must be positive"):
             estimate(records(1), model(noise={"angle": value}))
 

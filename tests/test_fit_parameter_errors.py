@@ -8,6 +8,7 @@ from jaxspark.fit._inertia import RigidBody
 from jaxspark.fit._parameters import bounded, fixed, free, planar_body, positive, real, rigid_body
 from jaxspark.fit._parametrise import parametrise
 from jaxspark.fit._prior import LogNormal, Normal
+from jaxspark.fit._start import checked_unit
 
 
 INERTIA = np.diag([0.3, 0.25, 0.4])
@@ -45,8 +46,6 @@ INERTIA = np.diag([0.3, 0.25, 0.4])
         (lambda: free(jnp.array([1.0, np.nan])), "fit.free: .*not finite"),
         (lambda: free(jnp.array([1j])), "is complex"),
         (lambda: free(jnp.ones(2), prior=Normal([0.0, 1.0], 1.0)), r"numbers of shape \(2,\)"),
-        (lambda: parametrise({"a": 1.0, "b": fixed(2.0)}, 1), "nothing to estimate: .*a, b"),
-        (lambda: parametrise({}, 1), "nothing to estimate: .*nothing at all"),
         (lambda: parametrise({"a": real(1.0)}, 0), "number of trials is 0"),
         (
             lambda: parametrise({"a": {"b": real(1.0)}, "a.b": fixed(1.0)}, 1),
@@ -62,14 +61,28 @@ def test_errors(make, message):
 def test_errors_of_types():
     with pytest.raises(TypeError, match="holds specifications itself"):
         free({"a": real(1.0)})
+    with pytest.raises(TypeError, match=r"unit is Normal.*must be text.*\(\.\.\., prior="):
+        checked_unit("fit.a", Normal(1.0, 1.0))
+    for make in (real, positive, fixed, bounded, free):
+        args = (jnp.ones(2), 0.0, 2.0) if make is bounded else (jnp.ones(2),)
+        with pytest.raises(TypeError, match="unit"):
+            make(*args, 3)  # pyright: ignore
+    with pytest.raises(TypeError, match=r"upper bound is 'm', which is no .*\.\.\., unit='m'\)"):
+        bounded(0.5, 0.0, "m")
+    with pytest.raises(TypeError, match="fit.real: the value given is 'a', which is no number.$"):
+        real("a")
     with pytest.raises(TypeError, match="the prior is 3"):
         rigid_body(1.0, [0, 0, 0], INERTIA, prior={"mass": 3})  # pyright: ignore
 
 
 def test_errors_of_values():
     par = parametrise({"a": positive(1.0, "m"), "b": real([1.0, 2.0], per_trial=True)}, 2)
-    with pytest.raises(ValueError, match="a = -1 m is not possible: it must be between 0 and inf"):
+    with pytest.raises(ValueError, match=r"a = -1 m is not possible: it must be above 0\.$"):
         par.unconstrained(np.array([-1.0, 1, 1, 1, 1]))
+    bodies = parametrise({"a": rigid_body(1.0, [0, 0, 0], INERTIA)}, 1)
+    values = np.array([-1.0, 0, 0, 0, *INERTIA[np.triu_indices(3)]])
+    with pytest.raises(ValueError, match="a.mass = -1 kg .* above 0, .* triangle inequality"):
+        bodies.unconstrained(values)
     with pytest.raises(ValueError, match="must be a vector of 5 numbers, or a tree"):
         par.unconstrained(np.ones(4))
     with pytest.raises(ValueError, match=r"b: an array of shape \(3,\) is given where \(2,\)"):

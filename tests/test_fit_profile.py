@@ -1,5 +1,7 @@
 """Profile likelihoods and fits from many starts, of an oscillator."""
 
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -113,8 +115,16 @@ def test_many_starts_find_what_one_does_not(far):
 
 
 def test_no_start_converges(far):
-    with pytest.raises(fit.FitError, match="None of the 2 starts led to a fit"):
+    with pytest.raises(fit.FitError, match="None .* converged.*1 iteration: raise max_it") as at:
         fit.multistart(*far, count=2, max_iterations=1)
+    assert at.value.fit is not None and not at.value.fit.converged
+    for options in ({"count": 0}, {"max_iterations": 0}):
+        (name,) = options
+        with pytest.raises(ValueError, match=f"{name} must be a whole number, at least 1"):
+            fit.multistart(*far, **options)
+    blind = dataclasses.replace(far[0], observe=lambda *at: {"x": jnp.sqrt(-1 - at[1][0] ** 2)})
+    with pytest.raises(fit.FitError, match="None of the 2 starts has a value.*channel x is nan"):
+        fit.multistart(blind, far[1], count=2, max_iterations=1)
 
 
 def test_a_falling_coordinate_turns_the_profile(far):

@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import scipy.integrate
 
 import swings
 from jaxspark import fit
@@ -48,9 +47,6 @@ def test_losses(name):
     zero = jnp.zeros(())
     assert loss.rho(zero) == 0 and jax.grad(loss.rho)(zero) == loss.weight(zero) == 1
     assert jnp.isfinite(jax.grad(loss.weight)(zero))
-    density = lambda z: np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * weight(z) * z**2
-    share = 2 * scipy.integrate.quad(density, 1e-9, 9, points=[K], epsabs=1e-12)[0]
-    np.testing.assert_allclose(loss.normal_share(float), share, rtol=1e-5)
 
 
 @pytest.mark.parametrize("loss", [fit.Huber(), fit.Cauchy()])
@@ -203,4 +199,4 @@ def test_outliers_do_not_govern():
     # The noise of most of the samples is found, not that of the worst.
     true = np.array(list(swings.NOISE.values()))
     assert np.all(sigma["squares"] >= 4 * true)
-    assert np.all(sigma["Cauchy"] <= 2.5 * true) and np.all(sigma["Cauchy"] >= true)
+    assert np.all(np.abs(sigma["Cauchy"] / true - 1) <= 0.25)

@@ -90,6 +90,34 @@ def test_every_second_sample():
     np.testing.assert_allclose(found.autocorrelation[::2], close.autocorrelation, rtol=1e-2)
 
 
+def test_lags_are_times():
+    """A channel with a clock of its own among the times of another is taken by this clock."""
+    noise = coloured(5, 300, 0.6)
+    slow, fast = 0.7 * np.arange(300), np.sort(np.random.default_rng(6).uniform(0, 210, 400))
+    times = np.unique(np.concatenate([slow, fast]))
+    merged = np.full(times.size, np.nan)
+    merged[np.searchsorted(times, slow)] = noise
+    found, alone = whiteness(merged, times=times), whiteness(noise)
+    np.testing.assert_allclose(found.autocorrelation, alone.autocorrelation, rtol=1e-12)
+    assert found.p_value == alone.p_value < 1e-3
+    # A gap in it is as long as it lasts.
+    keep = np.ones(300, bool)
+    keep[100:130] = False
+    gappy = np.where(keep, noise, np.nan)
+    found, alone = whiteness(noise[keep], times=slow[keep]), whiteness(gappy)
+    assert found.p_value == alone.p_value and not found.note
+    # Clocks that waver a little are clocks.
+    wavering = slow + 0.02 * np.random.default_rng(7).standard_normal(300)
+    assert whiteness(noise, times=wavering).p_value == whiteness(noise).p_value
+
+
+def test_times_without_a_step_are_not_tested():
+    times = np.sort(np.random.default_rng(8).uniform(0, 100, 200))
+    found = whiteness(coloured(9, 200, 0.9), times=times)
+    assert np.isnan(found.p_value) and "not equidistant" in found.note
+    assert found.autocorrelation.shape == (1,)
+
+
 def test_scale_and_mean_do_not_matter():
     base = whiteness(series(), 5)
     for other in (1e200 * series(), 1e-200 * series(), series() + 7.0):

@@ -1,5 +1,6 @@
 """The README keeps its promises: its code runs, its commands are those of CI."""
 
+import ast
 import functools
 import pathlib
 import re
@@ -58,9 +59,20 @@ def test_batch():
 def test_identification():
     found = run()["found"]
     assert found.converged
-    for name, error in zip(found.names, found.uncertainty.errors, strict=True):
+    for name, error in found.errors.items():
         assert abs(found.values[name] - {"length": 1.0, "drag": 0.2}[name]) < 4 * error
         assert error < 0.01
+
+
+def test_printed_estimates_are_those_found():
+    found = run()["found"]
+    for kind in ("values", "errors"):
+        printed = ast.literal_eval(re.search(rf"^found\.{kind}  # ({{.*?}})", README, re.M)[1])
+        expected = getattr(found, kind)
+        assert list(printed) == list(expected)
+        # To the last digit printed, which is that of the error.
+        for name, value in printed.items():
+            assert abs(value - expected[name]) <= 0.3 * found.errors[name], (kind, name)
 
 
 def test_adaptive():

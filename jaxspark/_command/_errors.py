@@ -45,6 +45,9 @@ def blaming(model: Path) -> Iterator[None]:
 
 
 def _words(error: BaseException, model: Path) -> str | None:
+    if isinstance(error.__cause__, KeyError) and error.__cause__.args == ("inputs",):
+        # It has the line where the model looks for them.
+        error = error.__cause__
     kind = type(error).__name__
     # JAX notes how to see its own frames, which is for its developers.
     notes = [note for note in getattr(error, "__notes__", ()) if "JAX_TRACEBACK" not in note]
@@ -62,7 +65,10 @@ def _words(error: BaseException, model: Path) -> str | None:
             message = f"it ends the program, with {error.code!r}"
         hint = ""
         if isinstance(error, KeyError) and error.args == ("inputs",):
-            hint = "\nThe model has inputs: name their columns in [inputs] of the configuration."
+            hint = (
+                "\nThe model has inputs: name their columns in [inputs] of the configuration. "
+                "(jaxspark simulate takes their samples by --inputs or --data.)"
+            )
         return (
             f"{frame.filename}, line {frame.lineno}{function}: {kind}: {message}\n"
             f"    {source}{hint}"

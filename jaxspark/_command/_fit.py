@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import dataclasses
+import os
 import sys
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ from ..fit._parametrise import parametrise
 from ..fit._report._verdict import verdict
 from ..fit._simulation import simulate, SimulationError
 from ._config import Config, load_config
+from ._cures import in_words_of_command
 from ._errors import CommandError, no_such
 from ._load_model import loaded_model
 from ._output import as_json, as_text, write
@@ -45,7 +47,8 @@ def fit_command(options: argparse.Namespace) -> int:
     else:
         print(f"\n{as_text(found)}\n\nReport: {page}")
     if not fitted.converged:
-        print(f"jaxspark fit: error: {fitted.message}", file=sys.stderr)
+        words = in_words_of_command(fitted.message)
+        print(f"jaxspark fit: error: {words}", file=sys.stderr)
     return 0 if fitted.converged else 1
 
 
@@ -62,11 +65,12 @@ def _merged(config: Config, options: argparse.Namespace) -> Config:
 
 def _check_places(options: argparse.Namespace) -> None:
     """That what is written can be, before a long fit."""
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise CommandError(f"--out {options.out}: it cannot be made a folder: {reason}.") from None
+    # It is made only when there is something to write.
+    there = next(path for path in (options.out, *options.out.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise CommandError(f"--out {options.out}: it cannot be made a folder: {there} is a file.")
+    if not os.access(there, os.W_OK):
+        raise CommandError(f"--out {options.out}: nothing can be written to {there}.")
     file = options.checkpoint
     if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
         raise CommandError(f"--checkpoint {file}: it must be a file in a folder that exists.")
@@ -86,7 +90,8 @@ def _found(model: Model, config: Config, options: argparse.Namespace) -> tuple[F
             checkpoint=options.checkpoint, progress=not options.quiet, throw=False,
         )  # fmt: skip
     except FitError as error:
-        raise CommandError(f"{error}{_reason(model, records)}", 1) from None
+        reason = _reason(model, records) if "cannot be simulated" in str(error) else ""
+        raise CommandError(f"{error}{reason}", 1) from None
     except OSError as error:
         raise CommandError(f"the checkpoint cannot be written: {error}", 1) from None
     profiles = _profiles(fitted, names, config.level)
@@ -112,10 +117,10 @@ def _profiles(fitted: Fit, names: Sequence[str], level: float) -> tuple[Profile,
 
 
 def _reason(model: Model, records: Sequence[Record]) -> str:
-    """Why no record, or which, can be simulated from the start."""
+    """When, and why, the first record that cannot be simulated from the start cannot."""
     for trial, record in enumerate(records):
         try:
             simulate(model, record, trial=trial)
         except SimulationError as error:
             return f"\n{error}"
-    return "\nEach record alone can be simulated: derivatives by the parameters are not finite."
+    return ""

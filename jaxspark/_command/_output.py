@@ -24,6 +24,7 @@ def write(findings: Findings, folder: Path, *, figures: bool) -> Path:
     try:
         if figures:
             return write_report(findings, folder)
+        folder.mkdir(parents=True, exist_ok=True)
         for name, text in (("report.html", page(findings, {})), ("report.json", to_json(findings))):
             (folder / name).write_text(text, encoding="utf-8")
     except ReportError as error:

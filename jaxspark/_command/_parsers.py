@@ -100,7 +100,10 @@ def simulate_parser() -> argparse.ArgumentParser:
     """Of `jaxspark simulate`."""
     parser = _parser("simulate", SIMULATE, SIMULATE_REST)
     add = parser.add_argument
-    add("--t0", type=_number, default=0.0, metavar="S", help="first time (default: 0)")
+    add(
+        "--t0", type=_number, metavar="S",
+        help="first time (default: 0; with --report that of the trial's record)",
+    )  # fmt: skip
     add("--t1", type=_number, metavar="S", help="last time")
     add("--dt", type=_positive, metavar="S", help="between samples (default: the model's step)")
     add("--data", type=Path, metavar="DATA.csv", help="a measurement, to be predicted")

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..fit import Findings, from_json, Model, Record, ReportError
+from ..fit import Findings, from_json, Model, Record, ReportError, Trial
 from ..fit._simulation import simulate, SimulationError, start_of
 from ..fit._whiteness import r_squared
 from ._config import Config, load_config
@@ -60,8 +61,6 @@ def _check(options: argparse.Namespace) -> None:
         raise CommandError(f"give one of --t1, --data and --inputs; {found} is given.")
     if options.t1 is None and options.dt is not None:
         raise CommandError(f"--dt goes with --t1; with {names[0]} times are those of the file.")
-    if options.t1 is not None and not options.t1 > options.t0:
-        raise CommandError(f"--t1 {options.t1:g} must be later than --t0 {options.t0:g}.")
 
 
 def _report(path: Path | None) -> Findings | None:
@@ -91,6 +90,8 @@ def _shown(
 ) -> dict[str, np.ndarray]:
     """The columns of the table."""
     trial = options.trial
+    if options.data is None or config.trial is None:
+        _check_trial(model, report, values, trial)
     if options.data is not None:
         return _predicted(model, _one(options, config, columns), config, values, trial)
     state = _state(model, report, trial, columns)
@@ -98,14 +99,21 @@ def _shown(
         record = read_inputs(options.inputs, columns, config)
         driven = simulate(model, record.times, values, record.channels, trial=trial, state=state)
         return {config.time: driven.times, **driven.channels}
+    if columns.inputs:
+        raise CommandError(
+            f"--t1: the model has inputs, {', '.join(columns.inputs)}: give their samples by "
+            "--inputs FILE.csv, or a measurement that has them by --data."
+        )
     dt = model.step if options.dt is None else options.dt
-    times = _times(options.t0, options.t1, dt)
+    times = _times(_first(options.t0, report, trial), options.t1, dt)
     free = simulate(model, times, values, trial=trial, state=state)
     return {config.time: free.times, **free.channels}
 
 
 def _times(t0: float, t1: float, dt: float) -> Float[np.ndarray, " n"]:
     """From `t0` by `dt`, not beyond `t1` but for rounding."""
+    if not t1 > t0:
+        raise CommandError(f"--t1 {t1:g} must be later than --t0 {t0:g}.")
     # Rounding errors of the quotient may not take the last time away.
     count = int((t1 - t0) / dt * (1 + 1e-12) + 1e-9)
     if not 1 <= count <= MOST_ROWS:
@@ -135,11 +143,41 @@ def _predicted(
     found = simulate(model, record, values, trial=trial, fit_start=True)
     shown = {config.time: record.times}
     for name, predicted in found.channels.items():
-        measured = record.channels[name]
-        shown |= {name: predicted, f"{name}_measured": measured}
+        shown[name] = predicted
+        if name not in record.channels:
+            continue
+        measured = shown[f"{name}_measured"] = record.channels[name]
         share = r_squared(measured, predicted)
         print(f"{record.name}: {name}: R^2 = {share:.5f}", file=sys.stderr)
     return shown
+
+
+def _fitted(report: Findings) -> list[Trial]:
+    """The trials of a report that were not held out."""
+    return [trial for trial in report.trials if not trial.held_out]
+
+
+def _first(t0: float | None, report: Findings | None, trial: int) -> float:
+    """The first time: as given, or else that of the record to which the start belongs."""
+    if t0 is not None:
+        return t0
+    if report is None or trial >= len(_fitted(report)):
+        return 0.0
+    return float(_fitted(report)[trial].times[0])
+
+
+def _check_trial(
+    model: Model, report: Findings | None, values: Mapping[str, float], trial: int
+) -> None:
+    """That there is such a trial: in the report, among the starts, or by its own parameters."""
+    owned = [name.rpartition(" (trial ")[2].rstrip(")") for name in values if " (trial " in name]
+    counts = [len(model.start.alone()), *(int(own) + 1 for own in owned if own.isdigit())]
+    if report is not None:
+        counts.append(len(_fitted(report)))
+    if trial >= max(counts):
+        count = "one trial" if max(counts) == 1 else f"{max(counts)} trials"
+        where = "the model has" if report is None else "the report and the model have"
+        raise CommandError(f"--trial {trial}: {where} {count}, numbered from 0.")
 
 
 def _state(model: Model, report: Findings | None, trial: int, columns: Columns) -> Any:

@@ -10,9 +10,10 @@ from jaxtyping import Float, Num
 
 
 Missing: TypeAlias = Literal["error", "allow"]
-MANY = 100  # samples, from which on the interval tells the unit of time
+MANY = 100  # samples, from which on an interval of a second tells the unit of time
+SLOW = 5.0  # s; an interval that no mechanism is sampled with
 EPOCH = 1e8  # s; three years
-TURNS = 20.0  # rad; three turns
+TURNS = 4 * np.pi  # rad; two turns
 FULL_TURN = 360.0
 
 
@@ -131,7 +132,8 @@ def check_finite(
     allowed = np.isnan(values)
     if missing == "allow" and allowed.all():
         raise DataError(
-            f"{source.name}: {label} has no sample, all are missing. Leave it out of `channels`."
+            f"{source.name}: {label} has no sample, all are missing. Leave it out of `channels` "
+            "of this record: others may have it."
         )
     if missing == "allow":
         wrong &= ~allowed
@@ -178,10 +180,10 @@ def doubts(
 ) -> list[str]:
     """What looks wrong in data that could be right.
 
-    - Times in milliseconds, microseconds, nanoseconds: more than 100 samples, and a median
-        interval of 1 and more, 500 and more, 5e5 and more.
+    - Times in milliseconds, microseconds, nanoseconds: a median interval of 1 and more (of 5 and
+        more, if there are 100 samples or fewer), 500 and more, 5e5 and more.
     - Times since 1970: the first is above 1e8 (three years).
-    - Degrees: the unit is `rad`, and the largest magnitude is above 20 (three turns), but not
+    - Degrees: the unit is `rad`, and the largest magnitude is above 4 pi (two turns), but not
         above 360. Wheels that turn on and on go beyond, and angles of joints stay below.
     - A channel or an input that never changes.
     """
@@ -210,7 +212,7 @@ def doubts(
 def _doubt_times(name: str, times: Float[np.ndarray, " n"]) -> str:
     step, first = float(np.median(np.diff(times))), float(times[0])
     since_1970 = first > EPOCH
-    if times.size > MANY and step >= 1:
+    if step >= (1 if times.size > MANY else SLOW):
         scales = [(500.0, "milliseconds", "1e-3"), (5e5, "microseconds", "1e-6")]
         scales.append((np.inf, "nanoseconds", "1e-9"))
         unit, factor = next(scale[1:] for scale in scales if step < scale[0])

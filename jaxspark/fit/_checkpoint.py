@@ -1,5 +1,6 @@
 """A fit on disk, so that it can be stopped and resumed."""
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -7,11 +8,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from ._described import described
 from ._levenberg import State
 from ._problem import Problem
 
@@ -23,16 +24,15 @@ class CheckpointError(ValueError):
 def fingerprint(problem: Problem, start: Float[Array, " p"]) -> str:
     """A name of the data, the specifications and the settings of a problem, and of its start.
 
-    Of functions it knows the names only: what they compute is the user's affair.
+    Functions of the model are known by their code, that of functions beside them which they call,
+    and the values they hold; see [`described`][]. What they take from other packages, and the
+    content of files, counts by name only. Titles and what is drawn do not count.
     """
     digest = hashlib.sha256()
-    for leaf in jax.tree.leaves(eqx.filter(problem, eqx.is_array_like)):
-        array = np.asarray(leaf)
-        digest.update(f"{array.dtype}{array.shape}".encode())
-        digest.update(array.tobytes())
-    digest.update(np.asarray(start).tobytes())
-    words = (problem.shared.names, problem.channels, problem.owners, problem.model.step)
-    digest.update(repr((words, problem.model.method, problem.model.loss)).encode())
+    model = dataclasses.replace(problem.model, title="", points=None, lines=())
+    for piece in described((dataclasses.replace(problem, model=model), start)):
+        digest.update(f"{len(piece)} ".encode())
+        digest.update(piece)
     return digest.hexdigest()
 
 

@@ -210,9 +210,16 @@ def _badly_known(found: Directions, row: np.ndarray, factor: np.ndarray, limit: 
 
 
 def _amount(found: Directions, at: int, factor: np.ndarray) -> str:
-    """The relative error of a parameter; of its standard scale if it may be zero."""
-    error = percent(float(np.linalg.norm(factor[at])))
+    """The relative error of a parameter; of its standard scale if it may be zero.
+
+    Many times that scale is an error as such: a share of it would tell nothing.
+    """
+    error = float(np.linalg.norm(factor[at]))
     if not found.additive[at]:
-        return error
+        return percent(error)
     scale = found.scales[at]
-    return f"{error} of {scale:g}" if np.isfinite(scale) else f"{error} of its scale"
+    if not np.isfinite(scale):
+        return f"{percent(error)} of its scale"
+    if error > 2:
+        return f"+- {error * scale:.2g} (typical: {scale:g})"
+    return f"{percent(error)} of {scale:g}"

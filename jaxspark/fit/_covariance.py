@@ -23,6 +23,7 @@ class Information:
     - `rank`: how many directions the data tell.
     - `null`: as rows, unit vectors of `u` along which the residuals do not change. Directions
         are spanned sparsely: those of separate causes have separate entries.
+    - `rtol`: the tolerance of singular values.
     """
 
     singular_values: Float[np.ndarray, " p"]
@@ -30,6 +31,7 @@ class Information:
     scale: Float[np.ndarray, " p"]
     rank: int
     null: Float[np.ndarray, "k p"]
+    rtol: float = 1e-9
 
     @property
     def factor(self) -> Float[np.ndarray, "p rank"]:
@@ -40,7 +42,7 @@ class Information:
     @property
     def rounding(self) -> float:
         """Entries below this of unit vectors of scaled null directions may be rounding errors."""
-        return rounding(self.singular_values, self.rank)
+        return rounding(self.singular_values, self.rank, self.rtol)
 
     def covariance(self, variance: float | int = 1.0) -> Float[np.ndarray, "p p"]:
         """`variance` times the pseudo-inverse of the information, over identified directions.
@@ -81,14 +83,14 @@ def information(
     scale = np.where(scale > 0, scale, smallest if np.isfinite(smallest) else 1.0)
     if not count:
         empty = np.zeros((0, 0))
-        return Information(np.zeros(0), empty, scale, 0, empty)
+        return Information(np.zeros(0), empty, scale, 0, empty, rtol)
     triangle = np.zeros((count, count))
     rows = np.array(np.linalg.qr(J / scale, mode="r"))
     triangle[: rows.shape[0]] = rows
     _, singular, right = np.linalg.svd(triangle)
     rank = int(np.sum(singular > rtol * max(float(singular[0]), 1.0)))
-    null = unscaled(sparse_basis(right[rank:], rounding(singular, rank)), scale)
-    return Information(singular, right, scale, rank, null)
+    null = unscaled(sparse_basis(right[rank:], rounding(singular, rank, rtol)), scale)
+    return Information(singular, right, scale, rank, null, rtol)
 
 
 def column_lengths(J: Float[np.ndarray, "n p"]) -> Float[np.ndarray, " p"]:

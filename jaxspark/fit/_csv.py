@@ -1,7 +1,6 @@
 """Columns of numbers of a CSV file, block by block; line by line where a block is unusual."""
 
 import csv
-import difflib
 import io
 import itertools
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from ._check import DataError, Missing, not_finite, unknown
+from ._text_file import not_text, opened
 
 
 BLOCK = 2**20  # characters read at once
@@ -82,14 +82,14 @@ def read_table(path: Path, delimiter: str, wanted: list[Wanted], trial: str | No
     columns, codes = [Growing(np.float64) for _ in wanted], Growing(np.int32)
     numbered: dict[str, int] = {}
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             for piece in _pieces(path, file, delimiter, wanted, trial):
                 for column, part in zip(columns, piece.numbers.T):
                     column.append(part)
                 found = [numbered.setdefault(value, len(numbered)) for value in piece.trials]
                 codes.append(np.array(found, dtype=np.int32))
     except UnicodeDecodeError:
-        raise _not_text(path) from None
+        raise not_text(path) from None
     except csv.Error as error:
         raise DataError(
             f"{path}: {error}. A quotation mark may be opened and never closed."
@@ -103,24 +103,10 @@ def read_table(path: Path, delimiter: str, wanted: list[Wanted], trial: str | No
 
 def line_of(path: Path, delimiter: str, row: int) -> int:
     """The line of a row of data, counted from 1 as editors do."""
-    with _opened(path) as file:
+    with opened(path) as file:
         reader = csv.reader(file, delimiter=delimiter, skipinitialspace=True)
         rows = (reader.line_num for cells in reader if not _blank(cells))
         return next(itertools.islice(rows, row + 1, None))
-
-
-def _opened(path: Path) -> TextIO:
-    try:
-        return path.open(encoding="utf-8-sig")
-    except FileNotFoundError:
-        there = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-        near = difflib.get_close_matches(path.name, there, n=1)
-        hint = f' Did you mean "{near[0]}"?' if near else " Correct the path."
-        raise DataError(f"{path}: there is no such file.{hint}") from None
-    except IsADirectoryError:
-        raise DataError(f"{path}: this is a folder. Give the path of one CSV file in it.") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
 
 
 def _pieces(
@@ -289,16 +275,3 @@ def _trial(place: str, trial: tuple[int, str], cells: list[str]) -> str:
 
 def _blank(cells: list[str]) -> bool:
     return not cells or (len(cells) == 1 and not cells[0].strip())
-
-
-def _not_text(path: Path) -> DataError:
-    with path.open("rb") as file:
-        for line, content in enumerate(file, 1):
-            try:
-                content.decode("utf-8")
-            except UnicodeDecodeError as error:
-                return DataError(
-                    f"{path}, line {line}: the byte 0x{content[error.start]:02x} is not UTF-8 "
-                    "text. Save the file as UTF-8 (in Excel: CSV UTF-8)."
-                )
-    return DataError(f"{path}: this is not UTF-8 text. Save the file as UTF-8.")

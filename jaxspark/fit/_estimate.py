@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from ._checkpoint import fingerprint, load, save
 from ._compile import compiled
+from ._failure import check_unknowns, check_whole, why_not
 from ._fit import Fit
 from ._levenberg import advance, begin, Options, State
 from ._model import Model
@@ -19,6 +20,7 @@ from ._parametrise import parametrise
 from ._problem import channel_names, make_problem, Problem
 from ._record import Record
 from ._shooting import shooting_problem
+from ._suitable import as_records, check_measured, check_units, needing_inputs
 
 
 _advance = compiled(advance)
@@ -32,6 +34,7 @@ class FitError(RuntimeError):
         self.fit = fit
 
 
+@needing_inputs()
 def estimate(
     model: Model,
     records: Record | Sequence[Record],
@@ -56,7 +59,8 @@ def estimate(
         records: each has a start of its own, and that they join is a constraint of the fit.
     - `start`: parameters to start from in place of the specifications' own: a tree as the
         system's `args`, or a vector of physical values.
-    - `max_iterations`: evaluations of the model and its Jacobian.
+    - `max_iterations`: evaluations of the model and its Jacobian, at least 1; the first is that
+        of the start.
     - `checkpoint`: a file, written after every iteration. If it exists the fit goes on from
         there, and ends as if it had not been interrupted.
     - `progress`: whether to show a progress bar.
@@ -65,8 +69,9 @@ def estimate(
 
     **Returns:** a [`jaxspark.fit.Fit`][].
 
-    **Raises:** `DataError` for records that do not suit the model; `FitError` if the model cannot
-    be simulated from the start, or, if `throw`, the iteration does not converge;
+    **Raises:** `DataError` for records that do not suit the model or one another, or have too few
+    samples; `ValueError` if there is nothing to estimate, or for a wrong option; `FitError` if
+    the model cannot be simulated from the start, or, if `throw`, the iteration does not converge;
     `CheckpointError` if the checkpoint belongs to another fit.
 
     ??? cite "Reference"
@@ -74,7 +79,8 @@ def estimate(
         H. G. Bock, *Recent advances in parameter identification techniques for O.D.E.* (1983).
     """
     begun = time.perf_counter()
-    records = [records] if isinstance(records, Record) else list(records)
+    check_whole("max_iterations", max_iterations)
+    records = as_records(records)
     known, sigma = initial_noise(model, records)
     parameters = None
     if start is not None:
@@ -83,6 +89,7 @@ def estimate(
         problem = make_problem(model, records)
     else:
         problem = shooting_problem(model, records, window, sigma, parameters)
+    check_unknowns(problem, known)
     u = problem.start
     if parameters is not None:
         u = u.at[: problem.shared.size].set(parameters)
@@ -103,17 +110,34 @@ def estimate(
 
 def initial_noise(model: Model, records: Sequence[Record]) -> tuple[list[bool], np.ndarray]:
     """Which channels' noise is known, and where its estimation starts."""
+    records = as_records(records)
+    check_units(records)
     names = channel_names(model, records)
+    check_measured(records, names)
     given = dict(model.noise or {})
     for name, value in given.items():
         if name not in names:
             raise ValueError(f"noise: there is no channel {name!r}; there are {', '.join(names)}.")
-        if not value > 0:
-            raise ValueError(f"noise: {name} must be positive; got {value}.")
-    spread = [np.concatenate([r.channels[name] for r in records]) for name in names]
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"noise: {name} must be positive and finite; got {value}.")
+    return [name in given for name in names], noise_of(model, records, names)
+
+
+def noise_of(model: Model, records: Sequence[Record], names: Sequence[str]) -> np.ndarray:
+    """The noise of each channel that is given, and how far the others vary."""
+    given = dict(model.noise or {})
+    sizes = [given.get(name, _size(name, records)) for name in names]
+    return np.array(sizes)
+
+
+def _size(name: str, records: Sequence[Record]) -> float:
+    samples = [record.channels[name] for record in records if name in record.channels]
+    x = np.concatenate([np.zeros(0), *samples])
+    x = x[~np.isnan(x)]
+    if not x.size:
+        return 1.0
     # Of a constant channel nothing is known but its size.
-    sizes = [np.nanstd(x) or np.nanmax(np.abs(x)) or 1.0 for x in spread]
-    return [n in given for n in names], np.array([given.get(n, s) for n, s in zip(names, sizes)])
+    return float(np.std(x) or np.max(np.abs(x)) or 1.0)
 
 
 def _iterate(
@@ -131,22 +155,20 @@ def _iterate(
         while not (bool(state.done) or bool(state.stuck)) and int(state.iteration) < max_iterations:
             state = _advance(problem, state, options)
             loss = float(state.found.loss)
-            if np.isfinite(loss):
+            # It is infinite if the noise was estimated anew; or at a start that has no value.
+            if np.isfinite(loss) or not bool(state.stuck):
                 history.append(loss)
             if keep is not None:
                 keep(state, history)
             bar.update()
-            bar.set_postfix_str(f"loss {loss:.6g}")
+            shown = f"loss {loss:.6g}" if np.isfinite(loss) else "noise estimated anew"
+            bar.set_postfix_str(shown)
     return state
 
 
 def _verdict(fit: Fit, throw: bool) -> Fit:
     if not fit.history:
-        raise FitError(
-            "The model cannot be simulated from the start: choose other start values, a smaller "
-            "step, or look at jaxspark.fit.simulate(model, record), which says where it fails.",
-            None,
-        )
+        raise FitError(why_not(fit.problem, fit.state.u, fit.records), None)
     if throw and not fit.converged:
         raise FitError(fit.message, fit)
     return fit

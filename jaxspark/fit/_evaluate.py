@@ -14,6 +14,10 @@ from ._predict import predict_trial, Prediction
 from ._problem import Problem
 
 
+# How many columns of a Jacobian, forward, cost as much as a row in reverse.
+REVERSE = 4
+
+
 class Evaluation(eqx.Module):
     """A model at given unknowns.
 
@@ -22,7 +26,7 @@ class Evaluation(eqx.Module):
         that act on it; weighted.
     - `prior`: the same of the priors, by the parameters.
     - `squares`, `counts`: of each channel the weighted sum of squares in its unit, and the number
-        of samples.
+        of samples; `scale`: the standard deviation of its noise, from these residuals.
     - `ends`, `starts`: of each trial its state at the end, in the tangent coordinates of the next
         one's start, and that at its start in its own, with derivatives as last columns;
         `None` unless trials are windows of one motion.
@@ -35,6 +39,7 @@ class Evaluation(eqx.Module):
     prior: Float[Array, "p1 p1"]
     squares: Float[Array, " channels"]
     counts: Float[Array, " channels"]
+    scale: Float[Array, " channels"]
     ends: Float[Array, "trials d q1"] | None
     starts: Float[Array, "trials d q1"] | None
     good: BoolScalar
@@ -44,7 +49,7 @@ class Evaluation(eqx.Module):
 def evaluate(
     problem: Problem, u: Float[Array, " p"], sigma: Float[Array, " channels"]
 ) -> Evaluation:
-    """Simulate all trials and differentiate them forward, in one pass.
+    """Simulate all trials and differentiate them, in one pass.
 
     **Arguments:**
 
@@ -54,16 +59,20 @@ def evaluate(
     local = u[problem.local()]
     following = jax.tree.map(lambda x: jnp.roll(x, -1, 0), problem.tangents)
     loss = problem.model.loss
+    reverse = by_reverse(problem)
 
     def of_trial(x, at, following, data):
         def function(x):
-            found = predict_trial(problem, x, at, data, "none")
-            where = (found.y1, found.z1), (found.y0, found.z0)
-            state = following.coordinates(*where[0]), at.coordinates(*where[1])
+            found = predict_trial(problem, x, at, data, "stages" if reverse else "none")
+            state = ()
+            if windows:
+                where = (found.y1, found.z1), (found.y0, found.z0)
+                state = following.coordinates(*where[0]), at.coordinates(*where[1])
             difference = jnp.where(data.present, found.values - data.measured, 0)
             return (difference, state), (difference, state, found)
 
-        jacobian, (difference, state, found) = jax.jacfwd(function, has_aux=True)(x)
+        derivative = jax.jacrev if reverse else jax.jacfwd
+        jacobian, (difference, state, found) = derivative(function, has_aux=True)(x)
         by_channel = loss.weight((difference / sigma[None, :]) ** 2)
         cost = jnp.sum(jnp.where(data.present, loss.rho((difference / sigma[None, :]) ** 2), 0))
         squares = jnp.sum(by_channel * difference**2, 0)
@@ -71,26 +80,44 @@ def evaluate(
         rows = jnp.concatenate([jacobian[0], difference[..., None]], 2) * root[..., None]
         factor = triangle(rows.reshape(-1, rows.shape[2]))
         moves = [jnp.concatenate([J, s[:, None]], 1) for J, s in zip(jacobian[1], state)]
-        return cost, factor, squares, jnp.sum(data.present, 0), *moves, found
+        return cost, factor, squares, difference, moves, found
 
-    cost, factors, squares, counts, ends, starts, found = jax.vmap(of_trial)(
+    cost, factors, squares, difference, moves, found = jax.vmap(of_trial)(
         local, problem.tangents, following, problem.data
     )
     prior = problem.shared.prior_residuals(u[: problem.shared.size])
     by_prior = jax.jacfwd(problem.shared.prior_residuals)(u[: problem.shared.size])
     total = 0.5 * (jnp.sum(cost) + jnp.sum(prior**2))
+    present = problem.data.present.reshape(-1, squares.shape[1])
+    counts = jnp.sum(present, 0).astype(squares.dtype)
+    # The unknowns take their share of the degrees of freedom from all channels alike.
+    share = jnp.maximum(1 - problem.num_independent / jnp.sum(counts), 1 / jnp.sum(counts))
     good = jnp.all(found.good) & jnp.isfinite(total) & jnp.all(jnp.isfinite(factors))
     return Evaluation(
         jnp.where(good, total, jnp.inf),
         factors,
         triangle(jnp.concatenate([by_prior, prior[:, None]], 1)),
         jnp.sum(squares, 0),
-        jnp.sum(counts, 0).astype(squares.dtype),
-        ends if windows else None,
-        starts if windows else None,
+        counts,
+        loss.scale(difference.reshape(present.shape), present, share),
+        moves[0] if windows else None,
+        moves[1] if windows else None,
         good,
         jnp.max(found.residual),
     )
+
+
+def by_reverse(problem: Problem) -> bool:
+    """Whether Jacobians are found row by row, in reverse, and not column by column.
+
+    By counts: a row costs a reverse pass, with the steps of the simulation once more, and a
+    column about half of that or less, all of them at once. Reverse pays if the unknowns of a
+    trial are more than `REVERSE` times its samples, as those of a network may be.
+    """
+    rows = problem.data.present.shape[1] * problem.data.present.shape[2]
+    if problem.links:
+        rows += 2 * problem.num_start
+    return problem.local().shape[1] > REVERSE * rows
 
 
 def unknown_yet(problem: Problem, dtype: Any) -> Evaluation:
@@ -102,6 +129,7 @@ def unknown_yet(problem: Problem, dtype: Any) -> Evaluation:
         jnp.full((), jnp.inf, dtype),
         jnp.zeros((n, q + 1, q + 1), dtype),
         jnp.zeros((p + 1, p + 1), dtype),
+        channels,
         channels,
         channels,
         moves,
@@ -156,12 +184,15 @@ def residuals_and_jacobian(
 ) -> tuple[Prediction, Float[Array, "trials samples channels q"]]:
     """The prediction of all trials and its derivative by the unknowns that act on each."""
 
+    reverse = by_reverse(problem)
+
     def of_trial(x, at, data):
         def function(x):
-            found = predict_trial(problem, x, at, data, "none")
+            found = predict_trial(problem, x, at, data, "stages" if reverse else "none")
             return found.values, found
 
-        jacobian, found = jax.jacfwd(function, has_aux=True)(x)
+        derivative = jax.jacrev if reverse else jax.jacfwd
+        jacobian, found = derivative(function, has_aux=True)(x)
         return found, jacobian
 
     return jax.vmap(of_trial)(u[problem.local()], problem.tangents, problem.data)

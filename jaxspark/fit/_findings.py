@@ -1,10 +1,13 @@
 """All that a fit found, as plain numbers: what reports are made of."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
+
+from ._score import Criteria, HoldOutScore
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,8 @@ class Estimate:
     - `fixed`: whether it was held.
     - `identifiable`: whether the data tell it at all.
     - `at_bound`: `"lower"` or `"upper"` if it ended at a bound.
+    - `correlated_error`: standard error that allows for residuals which are correlated in time,
+        of Newey and West; NaN if residuals are white, for starts, and for robust losses.
     """
 
     name: str
@@ -30,6 +35,7 @@ class Estimate:
     fixed: bool = False
     identifiable: bool = True
     at_bound: Literal["", "lower", "upper"] = ""
+    correlated_error: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -38,12 +44,14 @@ class Whiteness:
 
     - `autocorrelation`: at the lags 0, 1, 2, ...
     - `bound`: of 95 % of these, if the residuals are white.
-    - `p_value`: of the test of Ljung and Box.
+    - `p_value`: of the test of Ljung and Box; NaN if it was not made.
+    - `note`: why not, if there is a reason to tell.
     """
 
     autocorrelation: Float[np.ndarray, " lags"]
     bound: float
     p_value: float
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,6 +133,11 @@ class Findings:
     - `worst_residual`: of all constraints, in any step of any trial.
     - `seconds`: wall time; `versions`: of the packages.
     - `lines`: pairs of numbers of points that the animation joins.
+    - `flat`: whether constants would explain the fitted channels as well as the model does: then
+        nothing is told by their motion.
+    - `criteria`: of Akaike and Schwarz; `None` for robust losses.
+    - `hold_out`: how well the samples held out are predicted, starts of their own fitted to them;
+        `None` without any.
     """
 
     title: str
@@ -144,3 +157,6 @@ class Findings:
     profiles: tuple[Profile, ...] = ()
     warnings: tuple[str, ...] = ()
     lines: tuple[tuple[int, int], ...] = field(default=())
+    flat: bool = False
+    criteria: Criteria | None = None
+    hold_out: HoldOutScore | None = None

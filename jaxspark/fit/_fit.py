@@ -1,6 +1,8 @@
 """The outcome of a fit."""
 
+import dataclasses
 import functools
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,15 +18,22 @@ from ._model import Model
 from ._predict import predict, Prediction
 from ._problem import Problem
 from ._record import Record
+from ._suitable import check_units, complete, measured_only
 
 
-@dataclass(frozen=True, eq=False)
+# In one line.
+MOST_NAMED = 6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """The outcome of [`jaxspark.fit.estimate`][].
 
     - `model`, `records`: what was fitted to what.
     - `problem`, `options`, `state`: as arrays; for functions of your own.
-    - `history`: the loss after each iteration, half the sum of squares in standard deviations.
+    - `history`: the loss after each iteration, half the sum of squares in standard deviations;
+        the first iteration evaluates the start. Infinite where the noise was estimated anew: losses
+        before and after that are in different units.
     - `seconds`: wall time, compilation included.
     """
 
@@ -36,6 +45,14 @@ class Fit:
     history: tuple[float, ...]
     seconds: float
 
+    def __repr__(self) -> str:
+        values = [f"{name} = {value:.6g}" for name, value in self.values.items()]
+        if len(values) > MOST_NAMED:
+            values[MOST_NAMED:] = [f"{len(values) - MOST_NAMED} more"]
+        count = len(self.records)
+        of = f'"{self.model.title}", {count} record{"" if count == 1 else "s"}'
+        return f"Fit({'; '.join([of, ', '.join(values) or 'no parameters', self.message])})"
+
     @property
     def converged(self) -> bool:
         """Whether another step would change nothing that the data tell."""
@@ -43,20 +60,21 @@ class Fit:
 
     @property
     def message(self) -> str:
-        """How it ended, in words."""
+        """How it ended, in words. Iterations are counted as `max_iterations` counts them."""
         count = int(self.state.iteration)
+        iterations = f"{count} iteration" if count == 1 else f"{count} iterations"
         if not bool(jnp.any(self.options.free)):
             return f"Gradients were followed for {len(self.history)} steps."
         if self.converged:
-            return f"Converged after {count} iterations."
+            return f"Converged after {iterations}."
         if bool(self.state.stuck):
             return (
-                f"No step makes the residuals smaller, after {count} iterations: the simulation "
+                f"No step makes the residuals smaller, after {iterations}: the simulation "
                 "may not be smooth in the parameters (switches, steps that are too long), or the "
                 "start values too far off. Try a smaller step, other start values, "
                 "jaxspark.fit.multistart, or windows."
             )
-        return f"Not converged within {count} iterations: raise max_iterations."
+        return f"Not converged within {iterations}: raise max_iterations."
 
     @property
     def vector(self) -> Float[np.ndarray, " p"]:
@@ -72,6 +90,11 @@ class Fit:
     def values(self) -> dict[str, float]:
         """The estimates by name."""
         return dict(zip(self.names, self.vector.tolist(), strict=True))
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Standard errors of the estimates by name; NaN where the data do not tell them."""
+        return dict(zip(self.names, self.uncertainty.errors.tolist(), strict=True))
 
     def parameters(self, trial: int = 0) -> Any:
         """The tree of parameters with the estimates in place of specifications."""
@@ -112,7 +135,19 @@ class Fit:
         """
         from ._summary import findings
 
-        return findings(self, held_out, profiles, level)
+        held = [held_out] if isinstance(held_out, Record) else list(held_out)
+        check_units([*self.records, *held])
+        observed = self.problem.channels
+        records = [complete(record, observed) for record in self.records]
+        held = [complete(record, observed) for record in held]
+        fit = self
+        if any(a is not b for a, b in zip(records, self.records, strict=True)):
+            fit = dataclasses.replace(self, records=tuple(records))
+        with warnings.catch_warnings():
+            # Of a channel that a record lacks nothing is the largest.
+            warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
+            found = findings(fit, held, profiles, level)
+        return dataclasses.replace(found, trials=tuple(map(measured_only, found.trials)))
 
     def report(self, folder: str | Path, **options: Any) -> Path:
         """Write the report, `report.html` and `report.json`; options as for `findings`.

@@ -25,7 +25,6 @@ UNOBSERVED = 0.1
 LONGEST = 3.0
 # Noise that changes by less than this is not estimated again.
 NOISE_SETTLED = 1e-2
-MOST_ROUNDS = 6
 
 
 class State(eqx.Module):
@@ -108,7 +107,7 @@ def advance(problem: Problem, state: State, options: Options) -> State:
         _small(problem, kept, proposal.less, floor) & ~fresh & (accepted | (predicted <= rounding))
     )
     settled = small & _continuous(problem, kept)
-    sigma, changed = _noise(problem, kept, state, options)
+    sigma, changed = _noise(kept, state, options)
     again = settled & changed
     # Other weights: the model must be evaluated with them.
     kept = eqx.tree_at(lambda x: x.loss, kept, jnp.where(again, jnp.inf, kept.loss))
@@ -220,7 +219,9 @@ def _merit(problem: Problem, found: Evaluation, price: FloatScalar) -> FloatScal
 def _floor(problem: Problem, sigma: Float[Array, " channels"]) -> FloatScalar:
     """The loss that rounding errors of the simulation leave if a model meets data exactly."""
     relative = 100 * jnp.finfo(sigma.dtype).eps
-    return relative**2 * jnp.sum((problem.data.measured / sigma[None, None, :]) ** 2)
+    # Of data that are all zero the noise is the only size there is.
+    size = (problem.data.measured / sigma[None, None, :]) ** 2
+    return relative**2 * jnp.sum(jnp.where(problem.data.present, 1 + size, 0))
 
 
 def _small(
@@ -239,20 +240,12 @@ def _continuous(problem: Problem, found: Evaluation) -> BoolScalar:
     return jnp.max(jnp.abs(jumps)) <= jnp.sqrt(jnp.finfo(jumps.dtype).eps) * 0.1
 
 
-def _noise(problem: Problem, found: Evaluation, state: State, options: Options):
-    """The standard deviation of each channel, and whether that is news.
-
-    The unknowns take their share of the degrees of freedom from all channels alike.
-    """
-    total = jnp.sum(found.counts)
-    share = jnp.maximum(1 - problem.num_independent / total, 1 / total)
-    share = share * problem.model.loss.normal_share(share.dtype)
-    estimate = jnp.sqrt(found.squares / (jnp.maximum(found.counts, 1) * share))
+def _noise(found: Evaluation, state: State, options: Options):
+    """The standard deviation of each channel, and whether that is news."""
     # Of a channel that is met exactly there is no noise to estimate.
-    estimate = jnp.where(estimate > 1e-9 * state.sigma, estimate, state.sigma)
+    estimate = jnp.where(found.scale > 1e-9 * state.sigma, found.scale, state.sigma)
     sigma = jnp.where(options.known, state.sigma, estimate)
-    news = jnp.max(jnp.abs(jnp.log(sigma / state.sigma)))
-    return sigma, (news > NOISE_SETTLED) & (state.rounds < MOST_ROUNDS)
+    return sigma, jnp.max(jnp.abs(jnp.log(sigma / state.sigma))) > NOISE_SETTLED
 
 
 def _select(chosen: BoolScalar, a: Any, b: Any) -> Any:

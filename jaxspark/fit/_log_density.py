@@ -17,13 +17,23 @@ def log_density(fit: Fit) -> Callable[[Float[Array, " p"]], FloatScalar]:
 
     **Arguments:**
 
-    - `fit`: of which the model, the records and the noise (`fit.sigma`) are taken.
+    - `fit`: of which the model, the records and the noise (`fit.sigma`) are taken; one without
+        windows.
 
     **Returns:** a function of the vector of all unknowns, `fit.state.u` at the estimate: the
     coordinates without bounds of the parameters, then those of starts. Parameters without a prior
     are uniform in these coordinates. It can be differentiated, forward and reverse, compiled and
     batched; where the simulation fails it is minus infinity.
+
+    **Raises:** `ValueError` for a fit with windows. That these join is a constraint, which a
+    density of all unknowns cannot have: without it each window would go its own way.
     """
+    if fit.problem.links:
+        raise ValueError(
+            "log_density: this fit has windows, whose starts are tied by continuity and are no "
+            "free unknowns. Estimate again without window=, with start=fit.vector, the values "
+            "found, and take the density of that fit."
+        )
     problem, sigma = fit.problem, jnp.asarray(fit.state.sigma)
 
     def density(u: Float[Array, " p"]) -> FloatScalar:

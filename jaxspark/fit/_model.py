@@ -28,7 +28,7 @@ class Model(eqx.Module):
         functions of time by name (then `parameters` must be a dictionary).
     - `observe`: `observe(t, y, z, lam, psi, args)`, a dictionary of scalars, one for each channel
         of the records: sensors with their gain and bias; `lam`, `psi` are the multipliers, for
-        reaction forces.
+        reaction forces. A record may lack some of the channels.
     - `parameters`: any PyTree of specifications ([`jaxspark.fit.positive`][] and others) and
         constants.
     - `start`: where trials start, a [`jaxspark.fit.Start`][].
@@ -69,6 +69,14 @@ class Model(eqx.Module):
             raise TypeError(f"start must be jaxspark.fit.Start(y, z); got {self.start!r}.")
         if not (np.isfinite(self.step) and self.step > 0):
             raise ValueError(f"step must be a positive time (s); got {self.step}.")
+        if not isinstance(self.loss, AbstractLoss):
+            raise TypeError(f"loss must be one such as fit.Huber(); got {self.loss!r}.")
+        threshold = getattr(self.loss, "threshold", 1.0)
+        if not (np.isfinite(threshold) and threshold > 0):
+            raise ValueError(
+                f"loss: the threshold of {type(self.loss).__name__} must be positive, in standard "
+                f"deviations; got {threshold}."
+            )
 
     def args(self, parameters: Any, inputs: Mapping[str, Any]) -> Any:
         """What the system's functions get: the parameters, and the inputs beside them."""
@@ -87,13 +95,28 @@ class Model(eqx.Module):
 
         def observed(forces, arrays):
             t, y, z, args = eqx.combine(arrays, rest)
-            return dict(self.observe(t, y, z, *forces, args))
+            lam, psi = forces
+            return self.observed(t, y, z, lam, psi, args)
 
         closed = jax.make_jaxpr(observed)((lam, psi), arrays)
         forces = closed.jaxpr.invars[: len(jax.tree.leaves((lam, psi)))]
         used = {id(v) for equation in closed.jaxpr.eqns for v in equation.invars}
         used |= {id(v) for v in closed.jaxpr.outvars}
         return any(id(v) in used for v in forces)
+
+    def observed(self, t: Any, y: Any, z: Any, lam: Any, psi: Any, args: Any) -> dict[str, Any]:
+        """What the sensors show, by channel.
+
+        **Raises:** `TypeError` if `observe` returns no dictionary.
+        """
+        shown = self.observe(t, y, z, lam, psi, args)
+        if not isinstance(shown, Mapping):
+            what = f"an array of shape {shown.shape}" if eqx.is_array(shown) else repr(shown)
+            raise TypeError(
+                "observe(t, y, z, lam, psi, args) must return a dictionary, a scalar for each "
+                f'channel by its name, for instance {{"angle": y[0]}}; it returned {what}.'
+            )
+        return dict(shown)
 
     def channels(self, observed: Mapping[str, Any], names: tuple[str, ...]) -> Float[Array, " c"]:
         """The observed values as a vector, in the order of the names."""

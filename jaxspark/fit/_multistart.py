@@ -11,13 +11,16 @@ from jaxtyping import Float
 
 from ._compile import compiled
 from ._estimate import FitError, initial_noise
+from ._failure import check_unknowns, check_whole, why_not
 from ._fit import Fit
 from ._levenberg import Options, run
 from ._model import Model
 from ._problem import make_problem, Problem
 from ._record import Record
+from ._suitable import as_records, needing_inputs
 
 
+@needing_inputs()
 def multistart(
     model: Model,
     records: Record | Sequence[Record],
@@ -32,7 +35,7 @@ def multistart(
     **Arguments:**
 
     - `model`, `records`: as for [`jaxspark.fit.estimate`][].
-    - `count`: number of starts; the first is that of the specifications.
+    - `count`: number of starts, at least 1; the first is that of the specifications.
     - `spread`: standard deviation of the others in the coordinates without bounds: of positive
         parameters in their logarithm, of real ones in multiples of their scale.
     - `seed`: of the random numbers.
@@ -41,12 +44,17 @@ def multistart(
     **Returns:** the best fit, and what each start reached: minus the logarithm of the likelihood,
     up to a constant; infinite if it did not converge.
 
-    **Raises:** `FitError` if no start can be simulated.
+    **Raises:** `FitError` if no start leads to a fit: because the model can be simulated from none,
+    or none converges; the best that was reached is then its `fit`. Otherwise as
+    [`jaxspark.fit.estimate`][].
     """
     begun = time.perf_counter()
-    records = [records] if isinstance(records, Record) else list(records)
+    check_whole("count", count)
+    check_whole("max_iterations", max_iterations)
+    records = as_records(records)
     known, sigma = initial_noise(model, records)
     problem = make_problem(model, records)
+    check_unknowns(problem, known)
     options = Options(jnp.asarray(known), jnp.ones(problem.size, bool))
     moves = spread * np.random.default_rng(seed).standard_normal((count, problem.shared.size))
     moves[0] = 0
@@ -54,18 +62,30 @@ def multistart(
         jnp.asarray(moves), ((0, 0), (0, problem.size - problem.shared.size))
     )
     states = _run(problem, starts, jnp.asarray(sigma), options, max_iterations)
-    good = states.done & states.found.good
+    good = states.found.good
     # Noise is estimated for each: its logarithm belongs to the likelihood.
     counts = states.found.counts
     likelihood = states.found.loss + jnp.sum(counts * jnp.log(states.sigma), 1)
-    likelihood = np.asarray(jnp.where(good, likelihood, jnp.inf))
-    if not np.isfinite(likelihood).any():
-        raise FitError(f"None of the {count} starts led to a fit: choose a smaller spread.")
-    best = int(np.argmin(likelihood))
+    reached = np.asarray(jnp.where(good, likelihood, jnp.inf))
+    if not bool(jnp.any(good)):
+        nearer = "a smaller spread or " if count > 1 and spread else ""
+        reason = why_not(problem, problem.start, records)
+        raise FitError(
+            f"None of the {count} starts has a value: choose {nearer}other start values. Of the "
+            f"first: {reason}"
+        )
+    done = np.asarray(states.done)
+    likelihood = np.where(done, reached, np.inf)
+    # One that was good may have no loss: its noise was about to be estimated anew.
+    first = likelihood if done.any() else np.where(np.asarray(good), reached, np.nan)
+    best = int(np.nanargmin(first))
     state = jax.tree.map(lambda x: x[best], states)
     history = (float(state.found.loss),)
     seconds = time.perf_counter() - begun
-    return Fit(model, tuple(records), problem, options, state, history, seconds), likelihood
+    fit = Fit(model, tuple(records), problem, options, state, history, seconds)
+    if not done.any():
+        raise FitError(f"None of the {count} starts converged. The best: {fit.message}", fit)
+    return fit, likelihood
 
 
 @compiled

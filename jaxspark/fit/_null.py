@@ -7,11 +7,11 @@ import scipy.linalg
 from jaxtyping import Float, Int
 
 
-# Relative error of Jacobians in double precision.
-_JACOBIAN_ERROR = 1e-11
+# Relative error of Jacobians, as a share of the tolerance of singular values.
+_JACOBIAN_ERROR = 1e-2
 
 
-def rounding(singular_values: Float[np.ndarray, " p"], rank: int) -> float:
+def rounding(singular_values: Float[np.ndarray, " p"], rank: int, rtol: float = 1e-9) -> float:
     """How large entries of null vectors may be by rounding alone.
 
     An error of the matrix turns null vectors by at most the error divided by the smallest
@@ -20,7 +20,7 @@ def rounding(singular_values: Float[np.ndarray, " p"], rank: int) -> float:
     if not rank:
         return 1e-6
     gap = singular_values[rank - 1] / max(float(singular_values[0]), 1.0)
-    return float(np.clip(10 * _JACOBIAN_ERROR / gap, 1e-6, 0.1))
+    return float(np.clip(10 * _JACOBIAN_ERROR * rtol / gap, 1e-6, 0.1))
 
 
 def sparse_basis(vectors: Float[np.ndarray, "k p"], tolerance: float) -> Float[np.ndarray, "k p"]:

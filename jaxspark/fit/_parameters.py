@@ -12,7 +12,7 @@ from ._inertia import LogCholesky, LogPlanar, PlanarBody, RigidBody, UPPER
 from ._inertia_check import checked_body
 from ._parameter import Parameter
 from ._prior import AbstractPrior, prior_on, PriorOn
-from ._start import bound_like, finite, positive_scale
+from ._start import bound_like, checked_unit, finite, positive_scale
 from ._transforms import Above, AbstractTransform, Below, Bounded, Identity, Numbers, Positive
 
 
@@ -133,7 +133,7 @@ def fixed(value: Numbers | RigidBody | PlanarBody, unit: str = "") -> Parameter:
         x = finite(what, np.asarray(form.unpack(value)))
     else:
         x = finite(what, value)
-        form = ArrayForm(x.shape, unit)
+        form = ArrayForm(x.shape, checked_unit(what, unit))
     return Parameter(x.ravel(), form, Identity(np.ones(x.size)), held=True)
 
 
@@ -222,7 +222,7 @@ def free(
             f"{what}: the tree holds specifications itself. Leave out fit.free: parameters may be "
             "nested as they are."
         )
-    form = tree_form(tree, unit, what)
+    form = tree_form(tree, checked_unit(what, unit), what)
     x = finite(what, np.asarray(form.unpack(tree)))
     typical = positive_scale(what, scale, np.zeros(()))
     transform = Identity(np.full(x.size, typical))
@@ -245,7 +245,8 @@ def _array(
 ) -> Parameter:
     lower = np.asarray(transform.bounds(jnp.asarray(x.ravel()))[0])
     priors = () if prior is None else (prior_on(prior, x.shape, (0, x.size), lower, what),)
-    return Parameter(x.ravel(), ArrayForm(x.shape, unit), transform, priors, per_trial)
+    form = ArrayForm(x.shape, checked_unit(what, unit))
+    return Parameter(x.ravel(), form, transform, priors, per_trial)
 
 
 def _body_priors(

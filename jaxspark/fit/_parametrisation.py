@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import Args, FloatScalar
+from ._forms import RigidForm
 from ._parameter import Parameter
 
 
@@ -204,10 +205,23 @@ class Parametrisation(eqx.Module):
             at = int(bad[0])
             lower, upper = self.bounds()
             raise ValueError(
-                f"{self.names[at]} = {values[at]:g} {self.units[at]} is not possible: it must be "
-                f"between {float(lower[at]):g} and {float(upper[at]):g}, and a body must have "
-                "moments of inertia which satisfy the triangle inequality."
+                f"{self.names[at]} = {values[at]:g} {self.units[at]} is not possible: "
+                f"{self._possible(at, float(lower[at]), float(upper[at]))}."
             )
+
+    def _possible(self, at: int, lower: float, upper: float) -> str:
+        """What the entry of this number can be."""
+        limits = f"it must be between {lower:g} and {upper:g}"
+        if np.isinf(upper):
+            limits = f"it must be above {lower:g}"
+        if np.isinf(lower):
+            limits = f"it must be below {upper:g}" if np.isfinite(upper) else "it must be finite"
+        name = self.names[at].split(" (trial ")[0]
+        root = next(r for r in sorted(self.roots, key=len, reverse=True) if name.startswith(r))
+        leaf = self.leaves[self.roots.index(root)]
+        if isinstance(leaf, Parameter) and isinstance(leaf.form, RigidForm):
+            limits += ", and the moments of inertia must satisfy the triangle inequality"
+        return limits
 
 
 def _constant(leaf: Any, dtype: Any) -> Any:

@@ -26,8 +26,8 @@ def parametrise(parameters: Any, num_trials: int) -> Parametrisation:
     share, in the order in which JAX lists the leaves of the tree (keys of dictionaries sorted),
     then those of the first trial, those of the second, and so on.
 
-    **Raises:** `ValueError` if nothing is to be estimated, if two entries have the same name, or
-    if a start value is at the limit of what the precision can represent.
+    **Raises:** `ValueError` if two entries have the same name, or if a start value is at the limit
+    of what the precision can represent.
     """
     if num_trials < 1:
         raise ValueError(f"the number of trials is {num_trials}; there must be at least one.")
@@ -40,13 +40,6 @@ def parametrise(parameters: Any, num_trials: int) -> Parametrisation:
     shared = [(name, p) for name, p in pairs if not p.held and not p.per_trial]
     own = [(name, p) for name, p in pairs if not p.held and p.per_trial]
     held = [(name, p) for name, p in pairs if p.held]
-    if not shared and not own:
-        listed = ", ".join(roots) or "nothing at all"
-        raise ValueError(
-            f"there is nothing to estimate: the parameters are {listed}, all constant. Give at "
-            "least one as fit.real, fit.positive, fit.bounded, fit.rigid_body, fit.planar_body "
-            "or fit.free."
-        )
 
     names = _names(shared) + tuple(
         f"{name} (trial {trial})" for trial in range(num_trials) for name in _names(own)
@@ -57,7 +50,8 @@ def parametrise(parameters: Any, num_trials: int) -> Parametrisation:
     fixed = tuple(zip(_names(held), _units(held), map(float, values)))
     starts = [_start(name, p) for name, p in shared]
     starts += num_trials * [_start(name, p) for name, p in own]
-    start = jnp.concatenate(starts)
+    # There may be none: all can be held.
+    start = jnp.concatenate([jnp.zeros(0), *starts])
     return Parametrisation(leaves, start, structure, roots, names, units, fixed, num_trials)
 
 

@@ -129,7 +129,7 @@ def _observe(problem: Problem, t: FloatScalar, y: State, z: State, args: Any) ->
     if problem.forces:
         found = multipliers(model.system, t, y, z, args)
         lam, psi = found.lam, found.psi
-    return model.channels(model.observe(t, y, z, lam, psi, args), problem.channels)
+    return model.channels(model.observed(t, y, z, lam, psi, args), problem.channels)
 
 
 def _delayed(

@@ -21,6 +21,7 @@ from ._parametrisation import Parametrisation
 from ._parametrise import parametrise
 from ._record import Record
 from ._signal import Signal
+from ._suitable import check_channels
 
 
 class Data(eqx.Module):
@@ -119,11 +120,9 @@ def make_problem(
     - `states`: where they start, or nearly, in place of the model's guess.
     - `signals`: their inputs, in place of interpolations of each record by itself.
 
-    **Raises:** `DataError` if a record lacks channels or inputs;
+    **Raises:** `DataError` if a record lacks inputs, or all channels;
     `RuntimeError` if the guess of a start cannot be made consistent.
     """
-    if not records:
-        raise DataError("There is nothing to fit: give at least one record.")
     of = tuple(range(len(records)) if owners is None else owners)
     links = tuple(k for k in range(len(of) - 1) if owners is not None and of[k] == of[k + 1])
     shared, single = parametrise(model.parameters, max(of) + 1), parametrise(model.parameters, 1)
@@ -144,7 +143,7 @@ def make_problem(
 
 
 def channel_names(model: Model, records: Sequence[Record]) -> tuple[str, ...]:
-    """The channels that the model predicts, all of which the records must have."""
+    """The channels that the model predicts."""
     single = parametrise(model.parameters, 1)
     args = model.args(single.args(single.start), all_signals(model, records)[0])
     like = jax.tree.map(jnp.asarray, tuple(model.start.guess(0, len(records), args)))
@@ -201,9 +200,7 @@ def _observed(
     system, t = model.system, jnp.asarray(records[0].times[0])
     y, z = like
     lam, psi = jax.tree.map(jnp.asarray, constraint_shapes(system, t, y, z, args))
-    observed = eqx.filter_eval_shape(
-        lambda *at: dict(model.observe(*at)), t, y, z, lam, psi, args
-    )  # fmt: skip
+    observed = eqx.filter_eval_shape(model.observed, t, y, z, lam, psi, args)
     if not observed:
         raise ValueError("observe(t, y, z, lam, psi, args) returned no channel.")
     for name, value in observed.items():
@@ -212,10 +209,7 @@ def _observed(
                 f"observe(t, y, z, lam, psi, args): {name} must be a scalar; it has shape "
                 f"{value.shape}."
             )
-    for record in records:
-        for name in observed:
-            if name not in record.channels:
-                raise unknown(record.name, "channel", name, record.channels)
+    check_channels(records, tuple(observed))
     forces = model.needs_multipliers(t, y, z, lam, psi, args)
     return tuple(observed), forces
 
@@ -234,7 +228,8 @@ def _data(
     measured = np.full((len(records), count, len(channels)), np.nan)
     for i, record in enumerate(records):
         for j, name in enumerate(channels):
-            measured[i, : record.num_samples, j] = record.channels[name]
+            if name in record.channels:
+                measured[i, : record.num_samples, j] = record.channels[name]
     present = np.isfinite(measured)
     # The last sample of a window is the first of the next: it counts once.
     present[[k + 1 for k in links], 0] = False

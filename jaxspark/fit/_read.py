@@ -77,7 +77,8 @@ def read_csv(
         trial is appended.
     - `units`: by name of a channel or input, for instance `"rad"`. Values stay as they are.
     - `missing`: `"allow"` to read cells of channels that are empty or `nan` as missing samples;
-        else `"error"`.
+        else `"error"`. A channel of which a trial has no sample is then left out of its record,
+        unless it has no other.
 
     **Returns:** a [`jaxspark.fit.Record`][]; with `trial` a list of them, in the order in which
     trials begin.
@@ -85,7 +86,7 @@ def read_csv(
     **Raises:** `DataError` that names file, line, column, value and cure: for a file that is
     missing, a folder, empty, without rows, or not UTF-8; for unknown columns; for rows with too
     few or too many cells; for cells that are empty, no number or not finite; for times that do
-    not increase; for fewer than 2 samples; for a channel without any sample.
+    not increase; for fewer than 2 samples; for channels without any sample.
     """
     check_missing(missing)
     path = Path(path)

@@ -1,12 +1,12 @@
 """A measured record: channels and inputs over time, checked."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 
 from ._check import (
     as_numbers,
@@ -22,9 +22,10 @@ from ._check import (
     Source,
     unknown,
 )
+from ._series import joined
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """One measurement of a mechanism, in plain NumPy arrays of double precision.
 
@@ -44,6 +45,18 @@ class Record:
     channels: dict[str, Float[np.ndarray, " n"]]
     inputs: dict[str, Float[np.ndarray, " n"]]
     units: dict[str, str]
+
+    def __repr__(self) -> str:
+        span = f"{self.num_samples} samples from {self.times[0]:g} s to {self.times[-1]:g} s"
+        parts = [f'"{self.name}"', span, f"channels: {self._listed(self.channels)}"]
+        if self.inputs:
+            parts.append(f"inputs: {self._listed(self.inputs)}")
+        return f"Record({'; '.join(parts)})"
+
+    def _listed(self, names: Mapping[str, Any]) -> str:
+        """With their units."""
+        units = ((name, self.units.get(name, "")) for name in names)
+        return ", ".join(f"{name} ({unit})" if unit else name for name, unit in units)
 
     @property
     def num_samples(self) -> int:
@@ -119,18 +132,23 @@ class Record:
         units: Mapping[str, str] | None = None,
         tolerance: float | int | None = None,
     ) -> "Record":
-        """A record of channels that were sampled at different times.
+        """A record of channels and inputs that were sampled at different times.
 
-        They are merged on the union of their times; a channel is NaN at the times of others.
+        They are merged on the union of all times; a channel is NaN at the times of others. The
+        times of inputs between those of channels are kept too: what is fast in an input, such as
+        a ripple or a short push, drives the model though the channels are slow. Each time of the
+        record takes at least one step; thin out an input that is sampled needlessly fast.
 
         **Arguments:**
 
         - `series`: by name of the channel, its times (s) and its samples.
-        - `inputs`: by name of the input, likewise. They must cover all times of the channels,
-            at which they are interpolated linearly.
+        - `inputs`: by name of the input, likewise. They must cover all times of the channels.
+            At the times of others they are interpolated linearly; what they have before the
+            first and after the last sample of all channels is left out.
         - `name`, `units`: as in [`jaxspark.fit.record`][].
         - `tolerance`: times of different channels that are no further apart are one (s). By
-            default a millionth of the shortest interval in any channel.
+            default a millionth of the shortest interval in any channel. (Times of inputs are
+            one with others only if they differ by rounding.)
 
         **Returns:** a [`jaxspark.fit.Record`][].
 
@@ -138,28 +156,10 @@ class Record:
         samples of one channel, or if an input does not cover the channels.
         """
         source = in_memory(name)
-        sampled = _pairs(source, "channel", series)
-        driving = _pairs(source, "input", inputs or {})
-        if not sampled:
+        if not series:
             raise _no_channel(source)
-        if tolerance is None:
-            tolerance = 1e-6 * min(float(np.diff(times).min()) for times, _ in sampled.values())
-        union = _union([times for times, _ in sampled.values()], tolerance)
-        channels = {}
-        for key, (times, values) in sampled.items():
-            channels[key] = np.full(union.size, np.nan)
-            # The nearest time below, up to the tolerance, is that of the own group.
-            channels[key][_own(source, key, union, times, tolerance)] = values
-        resampled = {}
-        for key, (times, values) in driving.items():
-            if times[0] > union[0] + tolerance or times[-1] < union[-1] - tolerance:
-                raise DataError(
-                    f'{source.name}: input "{key}" was measured from {float(times[0])} s to '
-                    f"{float(times[-1])} s, but channels from {float(union[0])} s to "
-                    f"{float(union[-1])} s. Cut the channels to the times of the input."
-                )
-            resampled[key] = np.interp(union, times, values)
-        made = checked(source, name, union, channels, resampled, units or {}, "allow")
+        times, channels, driven = joined(source, series, inputs or {}, tolerance)
+        made = checked(source, name, times, channels, driven, units or {}, "allow")
         for doubt in doubts(made.name, made.times, made.channels, made.inputs, made.units):
             warnings.warn(doubt, DataWarning, stacklevel=2)
         return made
@@ -176,9 +176,10 @@ def record(
 ) -> Record:
     """A record of arrays: copied, and checked.
 
-    Warns (`DataWarning`) of times that look like milliseconds, microseconds, nanoseconds or
-    seconds since 1970, of angles in rad that look like degrees (between 20 and 360), and of
-    channels and inputs that never change. `warnings.simplefilter("ignore", DataWarning)`
+    Warns (`DataWarning`) of times that look like milliseconds, microseconds, nanoseconds (steps
+    of 1 s and more in more than 100 samples, of 5 s and more in fewer) or seconds since 1970, of
+    angles in rad that look like degrees (the largest above 4 pi, two turns, and not above 360),
+    and of channels and inputs that never change. `warnings.simplefilter("ignore", DataWarning)`
     silences it.
 
     **Arguments:**
@@ -251,47 +252,3 @@ def checked(
 
 def _no_channel(source: Source) -> DataError:
     return DataError(f"{source.name}: there is no channel. Name at least one in `channels`.")
-
-
-def _pairs(
-    source: Source, kind: str, series: Mapping[str, tuple[Any, Any]]
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Times and samples of each, checked."""
-    pairs = {}
-    for key, (times, values) in series.items():
-        label = f'{kind} "{key}"'
-        times = as_numbers(source, f"time of {label}", times)
-        values = as_numbers(source, label, values)
-        check_length(source, label, values, times.size)
-        check_times(source, f"time of {label}", times)
-        check_finite(source, label, values, "allow" if kind == "channel" else "error")
-        pairs[key] = times, values
-    return pairs
-
-
-def _union(
-    series: Iterable[Float[np.ndarray, " _"]], tolerance: float | int
-) -> Float[np.ndarray, " n"]:
-    """All times in order; of those that are within the tolerance, the first."""
-    times = np.sort(np.concatenate(list(series)))
-    first: Bool[np.ndarray, " m"] = np.append(True, np.diff(times) > tolerance)
-    return times[first]
-
-
-def _own(
-    source: Source,
-    key: str,
-    union: Float[np.ndarray, " n"],
-    times: Float[np.ndarray, " m"],
-    tolerance: float | int,
-) -> Int[np.ndarray, " m"]:
-    """Where in the union each time of one channel went."""
-    places = np.searchsorted(union, times, side="right") - 1
-    same = np.flatnonzero(np.diff(places) == 0)
-    if same.size:
-        at = int(same[0])
-        raise DataError(
-            f'{source.name}: the tolerance {tolerance:g} s merges two samples of channel "{key}", '
-            f"at {float(times[at])} s and {float(times[at + 1])} s. Choose a smaller one."
-        )
-    return places

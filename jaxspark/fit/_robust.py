@@ -1,11 +1,18 @@
 """Losses: of squares, and robust ones, which outliers do not govern."""
 
 import abc
-from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
+
+
+# So that the mean of `x^2 / (CORE^2 + x^2)` is a half for standard normal `x`.
+CORE = 0.6120
+# Powers of e that the noise of most samples may be below that of all, and how often these are
+# halved.
+MOST_POWERS, HALVINGS = 14.0, 40
 
 
 class AbstractLoss(eqx.Module):
@@ -19,11 +26,41 @@ class AbstractLoss(eqx.Module):
     def weight(self, s: Float[Array, "..."]) -> Float[Array, "..."]:
         """Its derivative by `s`: the weight of the squared residual."""
 
-    def normal_share(self, dtype: Any) -> Float[Array, ""]:
-        """The mean of `weight(s) s` for normal noise: what weights leave of its variance."""
-        z = jnp.linspace(-9, 9, 1801, dtype=dtype)
-        density = jnp.exp(-0.5 * z**2)
-        return jnp.sum(density * self.weight(z**2) * z**2) / jnp.sum(density)
+    def scale(
+        self,
+        difference: Float[Array, "n channels"],
+        present: Bool[Array, "n channels"],
+        share: Float[Array, ""],
+    ) -> Float[Array, " channels"]:
+        """The standard deviation of the noise of each channel, which outliers do not govern.
+
+        Up to half of the samples may be far off, as for the median of absolute values, which this
+        is like, but smooth: the mean of `x^2 / (CORE^2 + x^2)` of residuals `x` in standard
+        deviations is a half, as it is for normal noise. The solution is unique.
+
+        **Arguments:**
+
+        - `difference`: residuals in the unit of the channel; `present`: which of them count.
+        - `share`: what the unknowns of a fit leave of the degrees of freedom.
+
+        Source: P. J. Rousseeuw & V. J. Yohai, *Robust regression by means of S-estimators* (1984).
+        """
+        squares = jnp.where(present, difference**2, 0)
+        counts = jnp.maximum(jnp.sum(present, 0).astype(squares.dtype), 1)
+        # By Jensen's inequality it is not above this.
+        top = jnp.sqrt(jnp.sum(squares, 0) / counts) / CORE
+        relative = squares / jnp.where(top > 0, top, 1)[None, :] ** 2
+
+        def halve(_, bounds):
+            low, high = bounds
+            middle = 0.5 * (low + high)
+            core = (CORE * jnp.exp(middle)) ** 2
+            mean = jnp.sum(relative / (core[None, :] + relative), 0) / counts
+            return jnp.where(mean > 0.5, middle, low), jnp.where(mean > 0.5, high, middle)
+
+        bounds = jnp.full_like(top, -MOST_POWERS), jnp.zeros_like(top)
+        low, high = jax.lax.fori_loop(0, HALVINGS, halve, bounds)
+        return top * jnp.exp(0.5 * (low + high)) / jnp.sqrt(share)
 
 
 class Squares(AbstractLoss):
@@ -34,6 +71,16 @@ class Squares(AbstractLoss):
 
     def weight(self, s: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.ones_like(s)
+
+    def scale(
+        self,
+        difference: Float[Array, "n channels"],
+        present: Bool[Array, "n channels"],
+        share: Float[Array, ""],
+    ) -> Float[Array, " channels"]:
+        squares = jnp.sum(jnp.where(present, difference**2, 0), 0)
+        counts = jnp.maximum(jnp.sum(present, 0).astype(squares.dtype), 1)
+        return jnp.sqrt(squares / (counts * share))
 
 
 class Huber(AbstractLoss):

@@ -14,7 +14,7 @@ from .._custom_types import State
 from .._rollout import rollout, SolveError
 from .._system import constraint_shapes
 from ._check import as_numbers, in_memory
-from ._estimate import initial_noise
+from ._estimate import noise_of
 from ._held import own_fitted
 from ._initial import Start
 from ._model import Model
@@ -23,6 +23,7 @@ from ._predict import predict, Prediction, start_of_trial
 from ._problem import make_problem, Problem
 from ._record import checked, Record
 from ._signal import Signal
+from ._suitable import needing_inputs
 from ._values import with_values
 
 
@@ -30,6 +31,7 @@ class SimulationError(RuntimeError):
     """The model cannot be simulated; the message says when and why."""
 
 
+@needing_inputs()
 def simulate(
     model: Model,
     times: Any,
@@ -83,7 +85,7 @@ def simulate(
     problem = make_problem(model, [record])
     u = problem.start
     if fit_start and problem.num_start:
-        noise = jnp.asarray(initial_noise(model, [record])[1])
+        noise = jnp.asarray(noise_of(model, [record], problem.channels))
         problem, u = own_fitted(all_guesses, record, noise)
     found = predict(problem, u)
     _check(record, problem, u, found)
@@ -95,6 +97,7 @@ def simulate(
     return checked(source, record.name, record.times.copy(), channels, copies, units, "error")
 
 
+@needing_inputs()
 def observed_names(model: Model, inputs: Iterable[str] = ()) -> tuple[str, ...]:
     """The channels of a model, whatever is measured.
 
@@ -106,9 +109,7 @@ def observed_names(model: Model, inputs: Iterable[str] = ()) -> tuple[str, ...]:
     args, y, z = start_of(model, 0, inputs)
     t = jnp.asarray(0.0)
     lam, psi = jax.tree.map(jnp.asarray, constraint_shapes(model.system, t, y, z, args))
-    shapes = eqx.filter_eval_shape(
-        lambda *at: dict(model.observe(*at)), t, y, z, lam, psi, args
-    )  # fmt: skip
+    shapes = eqx.filter_eval_shape(model.observed, t, y, z, lam, psi, args)
     return tuple(shapes)
 
 

@@ -1,14 +1,43 @@
 """Checks of start values, scales and bounds."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 
+from ._prior import AbstractPrior
 from ._transforms import as_float64, Numbers
+
+
+def numbers(what: str, name: str, value: Any) -> Float[np.ndarray, "..."]:
+    """Numbers in double precision.
+
+    **Raises:** `TypeError` for what is none.
+    """
+    try:
+        return as_float64(value)
+    except (TypeError, ValueError):
+        hint = ""
+        if isinstance(value, str) and name.endswith("bound"):
+            hint = f" If it is the unit, give it by name: {what}(..., unit={value!r})."
+        raise TypeError(f"{what}: the {name} is {value!r}, which is no number.{hint}") from None
+
+
+def checked_unit(what: str, unit: Any) -> str:
+    """A unit, which is text.
+
+    **Raises:** `TypeError` otherwise.
+    """
+    if isinstance(unit, str):
+        return unit
+    name = "prior" if isinstance(unit, AbstractPrior) else "scale"
+    hint = f" Other things are given by name: {what}(..., {name}=...)."
+    raise TypeError(f'{what}: the unit is {unit!r}; it must be text, such as "m".{hint}')
 
 
 def finite(what: str, start: Numbers) -> Float[np.ndarray, "..."]:
     """Numbers in double precision, if all are finite and there are any."""
-    x = as_float64(start)
+    x = numbers(what, "value given", start)
     if not np.isfinite(x).all():
         raise ValueError(f"{what}: the value given is {x.tolist()}, not finite.")
     if x.size == 0:
@@ -18,7 +47,7 @@ def finite(what: str, start: Numbers) -> Float[np.ndarray, "..."]:
 
 def positive_scale(what: str, scale: Numbers, x: np.ndarray) -> Float[np.ndarray, "..."]:
     """A scale in the shape of `x`, if it fits and is positive."""
-    number = as_float64(scale)
+    number = numbers(what, "scale", scale)
     if number.shape not in ((), x.shape):
         raise ValueError(
             f"{what}: the scale has shape {number.shape}; the start value has shape {x.shape}."
@@ -30,7 +59,7 @@ def positive_scale(what: str, scale: Numbers, x: np.ndarray) -> Float[np.ndarray
 
 def bound_like(what: str, name: str, bound: Numbers, x: np.ndarray) -> Float[np.ndarray, "..."]:
     """A bound in the shape of `x`, if it fits and is finite everywhere or nowhere."""
-    number = as_float64(bound)
+    number = numbers(what, f"{name} bound", bound)
     if number.shape not in ((), x.shape):
         raise ValueError(
             f"{what}: the {name} bound has shape {number.shape}; the start value has shape "

@@ -43,16 +43,19 @@ def stochastic(
     **Arguments:**
 
     - `model`, `records`: as for [`jaxspark.fit.estimate`][]. Noise that is not given counts as a
-        tenth of each channel's standard deviation.
+        tenth of each channel's standard deviation on the way; at the end it is estimated from
+        the residuals.
     - `window`: length of the windows (s).
     - `steps`: of the optimiser; `batch`: windows in each.
     - `optimizer`: of optax; by default Adam with 0.01, falling by a cosine.
-    - `jump`: weight of the squared jumps, in tangent coordinates of the state.
+    - `jump`: weight of the squared jumps, in tangent coordinates of the state. Findings tell the
+        largest jump that is left.
     - `seed`: of the choice of windows.
     - `progress`: whether to show a progress bar.
 
     **Returns:** a [`jaxspark.fit.Fit`][], which has not converged in the sense of
-    [`jaxspark.fit.estimate`][]; that, from `start=fit.parameters()`, may make it so.
+    [`jaxspark.fit.estimate`][]; that, from `start=fit.parameters()`, may make it so. Errors allow
+    for how far it is from the minimum.
 
     **Raises:** as [`jaxspark.fit.estimate`][].
     """
@@ -76,8 +79,13 @@ def stochastic(
                 raise FitError("A window cannot be simulated: use shorter steps or windows.")
             bar.update()
             bar.set_postfix_str(f"loss {history[-1]:.6g}")
-    options = Options(jnp.ones(len(problem.channels), bool), jnp.zeros(problem.size, bool))
+    options = Options(jnp.asarray(known), jnp.zeros(problem.size, bool))
     state = _advance(problem, begin(problem, u, noise, options), options)
+    if not all(known):
+        # The noise follows from the residuals: the model is evaluated with it again.
+        found = state.found.scale
+        noise = jnp.where(options.known | ~(found > 1e-9 * noise), noise, found)
+        state = _advance(problem, begin(problem, u, noise, options), options)
     seconds = time.perf_counter() - begun
     return Fit(model, tuple(records), problem, options, state, tuple(history), seconds)
 

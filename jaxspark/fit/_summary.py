@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.metadata
+import math
 import platform
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from jaxtyping import Float
 
 from ._combinations import unidentifiable_words
 from ._compile import compiled
+from ._correlated import correlated_errors
+from ._doubts import criteria_of, doubts, hold_out_of
 from ._findings import Channel, Estimate, Findings, Profile, Trial
 from ._fit import Fit
 from ._held import own_fitted
@@ -40,9 +43,10 @@ def findings(
         fit, held = dataclasses.replace(fit, records=tuple(records[:count])), records[count:]
     known = fit.uncertainty
     trials = _trials(fit, fit.problem, fit.state.u, fit.records, False)
+    free = _estimates(fit, level, correlated_errors(fit, trials))
+    starts = _initial_states(fit, level)
     for record in held:
         trials += _predicted(fit, record)
-    free = _estimates(fit, level)
     fixed = tuple(
         Estimate(name, unit, value, value, np.nan, np.nan, np.nan, fixed=True)
         for name, unit, value in fit.problem.shared.fixed
@@ -50,7 +54,7 @@ def findings(
     return Findings(
         title=fit.model.title,
         estimates=(*free, *fixed),
-        initial_states=_initial_states(fit, level),
+        initial_states=starts,
         correlation=known.correlation,
         combinations=known.directions.combinations,
         unidentifiable=unidentifiable_words(known.directions),
@@ -67,8 +71,11 @@ def findings(
             "python": platform.python_version(),
         },
         profiles=tuple(profiles),
-        warnings=_warnings(fit),
+        warnings=(*doubts(fit), *_untold_starts(starts)),
         lines=fit.model.lines,
+        flat=known.flat,
+        criteria=criteria_of(fit),
+        hold_out=hold_out_of(fit, trials),
     )
 
 
@@ -85,7 +92,7 @@ def _apart(records: list[Record]) -> list[Record]:
     return found
 
 
-def _estimates(fit: Fit, level: float) -> tuple[Estimate, ...]:
+def _estimates(fit: Fit, level: float, correlated: Float[np.ndarray, " q"]) -> tuple[Estimate, ...]:
     known, shared = fit.uncertainty, fit.problem.shared
     u = np.asarray(fit.state.u)[: shared.size]
     errors = known.errors
@@ -100,13 +107,19 @@ def _estimates(fit: Fit, level: float) -> tuple[Estimate, ...]:
     )  # fmt: skip
     low, high = np.where(alone, ends[0], low), np.where(alone, ends[1], high)
     start = np.asarray(shared.physical(shared.start))
-    lower, upper = (np.asarray(x) for x in shared.bounds())
-    sides = [_side(*at) for at in zip(known.values, lower, upper)]
+    lower, upper = (np.asarray(x).tolist() for x in shared.bounds())
+    sides = [_side(*at) for at in zip(known.values.tolist(), lower, upper)]
     columns = zip(shared.names, shared.units, start, known.values, errors, low, high)
     return tuple(
-        _estimate(name, unit, numbers, identifiable=bool(told), at_bound=side)
-        for (name, unit, *numbers), told, side in zip(columns, known.identifiable, sides)
-    )
+        _estimate(
+            name, unit, numbers, identifiable=bool(told), at_bound=side,
+            # The same object for all: findings without it are equal to what was written of them.
+            correlated_error=math.nan if math.isnan(other) else other,
+        )
+        for (name, unit, *numbers), told, side, other in zip(
+            columns, known.identifiable, sides, correlated.tolist()
+        )
+    )  # fmt: skip
 
 
 def _estimate(name: str, unit: str, numbers: Any, **flags: Any) -> Estimate:
@@ -134,16 +147,25 @@ def _initial_states(fit: Fit, level: float) -> tuple[Estimate, ...]:
     ]  # fmt: skip
     found = []
     for k in firsts:
-        slope = np.asarray(slopes[k])
-        inside = known.covariance[np.ix_(local[k], local[k])]
-        errors = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slope, inside, slope), 0))
+        slope = np.zeros((values.shape[1], problem.size))
+        slope[:, local[k]] = slopes[k]
+        told = known.tells(slope)
+        squares = np.einsum("ij,jk,ik->i", slope, known.covariance, slope)
+        errors = np.where(told, np.sqrt(np.maximum(squares, 0)), np.nan)
         low, high = intervals(np.asarray(values[k]), errors, known.dof, level)
         ny = problem.tangents.y.shape[1]
         name = fit.records[problem.owners[k]].name
         for i, numbers in enumerate(zip(before[k], values[k], errors, low, high)):
             label = f"y[{i}]" if i < ny else f"z[{i - ny}]"
-            found.append(_estimate(f"{label} ({name})", "", numbers))
+            found.append(_estimate(f"{label} ({name})", "", numbers, identifiable=bool(told[i])))
     return tuple(found)
+
+
+def _untold_starts(starts: tuple[Estimate, ...]) -> tuple[str, ...]:
+    names = [start.name for start in starts if not start.identifiable]
+    if not names:
+        return ()
+    return (f"The measurements do not tell these initial states: {', '.join(names)}.",)
 
 
 @compiled
@@ -209,7 +231,7 @@ def _channel(fit: Fit, record: Record, name: str, predicted: Float[np.ndarray, "
         predicted,
         fit.sigma[name],
         r_squared(measured, predicted),
-        whiteness(measured - predicted),
+        whiteness(measured - predicted, times=record.times),
     )
 
 
@@ -225,12 +247,3 @@ def _points(problem: Problem, u: Any):
         return jax.vmap(lambda t, y: jnp.asarray(points(t, y, motion.args)))(ts, ys)
 
     return jax.vmap(of_trial)(u[problem.local()], problem.tangents, problem.data)
-
-
-def _warnings(fit: Fit) -> tuple[str, ...]:
-    found = []
-    for name, sigma in fit.sigma.items():
-        span = np.nanmax([np.nanmax(np.abs(r.channels[name])) for r in fit.records])
-        if sigma < 1e-9 * span:
-            found.append(f"The channel {name} is met to rounding errors: is it measured at all?")
-    return tuple(found)

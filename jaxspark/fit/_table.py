@@ -84,7 +84,13 @@ def as_record(
     split = 1 + len(channels)
     of_channels = dict(zip(channels, arrays[1:split]))
     of_inputs = dict(zip(inputs, arrays[split:]))
-    return checked(source, name, arrays[0], of_channels, of_inputs, units or {}, missing, labels)
+    units = dict(units or {})
+    if missing == "allow":
+        # A sensor that this trial did not have.
+        measured = {key: x for key, x in of_channels.items() if not np.isnan(x).all()}
+        of_channels, lacking = measured or of_channels, of_channels.keys() - measured
+        units = {key: unit for key, unit in units.items() if key not in lacking}
+    return checked(source, name, arrays[0], of_channels, of_inputs, units, missing, labels)
 
 
 def all_doubts(records: list[Record]) -> list[str]:

@@ -9,11 +9,23 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ._combinations import Directions, directions, relative_jacobian
-from ._covariance import correlation, delta, Information, information, unidentifiable
+from ._covariance import (
+    column_lengths,
+    correlation,
+    delta,
+    Information,
+    information,
+    unidentifiable,
+)
 from ._evaluate import assembled, continuity
 from ._fit import Fit
+from ._flat import is_flat, untold_by_means, untold_by_rounding
 from ._problem import Problem
 from ._robust import Squares
+
+
+# Well above the relative errors of Jacobians.
+RTOL = {"float64": 1e-9, "float32": 1e-4}
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +41,10 @@ class Uncertainty:
         freedom of that estimate.
     - `dphysical`: derivative of the parameters' physical values by their coordinates.
     - `values`: the physical values.
+    - `remaining`: the step to the minimum of a fit that has not converged; zero of others.
+    - `silent`: which independent unknowns count as without effect, although their columns are
+        not zero; `flat`: whether that is since the data show no motion beyond noise.
+    - `rtol`: relative error of singular values, which depends on the precision.
     """
 
     problem: Problem
@@ -39,11 +55,19 @@ class Uncertainty:
     dof: float
     dphysical: Float[np.ndarray, "q q"]
     values: Float[np.ndarray, " q"]
+    remaining: Float[np.ndarray, " p"]
+    silent: Bool[np.ndarray, " i"]
+    flat: bool
+    rtol: float
 
     @functools.cached_property
     def covariance(self) -> Float[np.ndarray, "p p"]:
-        """Of all unknowns, in their coordinates without bounds."""
-        return self.spread @ self.information.covariance(self.variance) @ self.spread.T
+        """Of all unknowns, in their coordinates without bounds.
+
+        Of a fit that has not converged the square of the step to the minimum is added.
+        """
+        found = self.spread @ self.information.covariance(self.variance) @ self.spread.T
+        return found + np.outer(self.remaining, self.remaining)
 
     @functools.cached_property
     def physical_covariance(self) -> Float[np.ndarray, "q q"]:
@@ -54,9 +78,13 @@ class Uncertainty:
     @property
     def identifiable(self) -> Bool[np.ndarray, " q"]:
         """Which parameters the data tell."""
-        padded = np.zeros((self.dphysical.shape[0], self.rows.shape[1]))
+        padded = np.zeros((self.dphysical.shape[0], self.spread.shape[0]))
         padded[:, : self.dphysical.shape[1]] = self.dphysical
-        return ~unidentifiable(self.information, padded)
+        return self.tells(padded)
+
+    def tells(self, slopes: Float[np.ndarray, "m p"]) -> Bool[np.ndarray, " m"]:
+        """Which quantities the data tell, given their derivatives by all unknowns."""
+        return ~unidentifiable(self.information, slopes @ self.spread)
 
     @property
     def errors(self) -> Float[np.ndarray, " q"]:
@@ -81,20 +109,24 @@ class Uncertainty:
         relative = relative_jacobian(self.rows[:, :count], self.dphysical, scales)
         return directions(
             shared.names, relative, self.rows[:, count:],
-            variance=self.variance, scales=scales, additive=may_vanish,
+            variance=self.variance, scales=scales, additive=may_vanish, rtol=self.rtol,
         )  # fmt: skip
 
 
 def uncertainty(fit: Fit) -> Uncertainty:
     """From the Jacobian at the estimate."""
     problem, found = fit.problem, fit.state.found
-    A = np.asarray(assembled(problem, found)[0])
-    spread = _independent(fit)
+    A, b = (np.asarray(part, np.float64) for part in assembled(problem, found))
+    spread, closing = _independent(fit)
     rows = A @ spread
     shared = problem.shared
     u = fit.state.u[: shared.size]
     data = float(found.counts.sum())
-    told = information(rows)
+    rtol = RTOL[np.dtype(fit.state.u.dtype).name]
+    silent = np.zeros(rows.shape[1], bool)
+    silent[: shared.size] = untold_by_rounding(fit, column_lengths(rows[:, : shared.size]))
+    rows[:, silent] = 0.0
+    told = information(rows, rtol=rtol)
     # Priors add data of their own, one for each.
     priors = shared.prior_residuals(u).size
     dof = data + priors - told.rank
@@ -108,9 +140,20 @@ def uncertainty(fit: Fit) -> Uncertainty:
     if not isinstance(fit.model.loss, Squares):
         variance = _robust_variance(fit, data - told.rank)
     dof = np.inf if known else dof
-    dphysical = np.asarray(jax.jacfwd(shared.physical)(u))
-    values = np.asarray(shared.physical(u))
-    return Uncertainty(problem, told, spread, rows, variance, dof, dphysical, values)
+    flat = is_flat(fit, told.rank)
+    if flat:
+        silent[: shared.size] |= untold_by_means(fit, spread, variance)
+        rows[:, silent] = 0.0
+        told = information(rows, rtol=rtol)
+    remaining = np.zeros(problem.size)
+    if not fit.converged:
+        left = rows.T @ (b + A @ closing)
+        remaining = closing - spread @ (told.factor @ (told.factor.T @ left))
+    dphysical = np.asarray(jax.jacfwd(shared.physical)(u), np.float64)
+    values = np.asarray(shared.physical(u), np.float64)
+    return Uncertainty(
+        problem, told, spread, rows, variance, dof, dphysical, values, remaining, silent, flat, rtol
+    )
 
 
 def _robust_variance(fit: Fit, dof: float) -> float:
@@ -127,19 +170,21 @@ def _robust_variance(fit: Fit, dof: float) -> float:
     return float(jnp.mean(weight) * jnp.sum(weight**2 * s) / (max(dof, 1) * steepness**2))
 
 
-def _independent(fit: Fit) -> Float[np.ndarray, "p i"]:
-    """How all unknowns follow from the independent ones.
+def _independent(fit: Fit) -> tuple[Float[np.ndarray, "p i"], Float[np.ndarray, " p"]]:
+    """How all unknowns follow from the independent ones, and what closes the jumps.
 
     The starts of windows that go on where others end follow from what comes before.
     """
     problem = fit.problem
     everything = np.eye(problem.size)
     if not problem.links:
-        return everything
-    C = np.asarray(continuity(problem, fit.state.found)[0])
+        return everything, np.zeros(problem.size)
+    C, c = (np.asarray(part, np.float64) for part in continuity(problem, fit.state.found))
     starts = problem.local()[:, -problem.num_start :]
     dependent = starts[np.asarray(problem.links) + 1].ravel()
     free = np.setdiff1d(np.arange(problem.size), dependent)
     spread = everything[:, free]
     spread[dependent] = -np.linalg.solve(C[:, dependent], C[:, free])
-    return spread
+    closing = np.zeros(problem.size)
+    closing[dependent] = -np.linalg.solve(C[:, dependent], c)
+    return spread, closing

@@ -9,10 +9,17 @@ from ._findings import Whiteness
 
 # Below this number of samples nothing is tested.
 _FEWEST = 8
+# Of a step: how far samples may be from equidistant times.
+_JITTER = 0.1
+# With more steps than so many times the samples, most pairs of these are missing.
+_SPARSEST = 20
 
 
 def whiteness(
-    residual: Float[np.ndarray, " n"], max_lag: int | None = None, num_parameters: int = 0
+    residual: Float[np.ndarray, " n"],
+    max_lag: int | None = None,
+    num_parameters: int = 0,
+    times: Float[np.ndarray, " n"] | None = None,
 ) -> Whiteness:
     r"""Autocorrelation of the residuals of one channel and the test of Ljung and Box.
 
@@ -28,6 +35,9 @@ def whiteness(
     - `num_parameters`: subtracted from the degrees of freedom, `max_lag`. It is for models that
         predict from earlier measurements, such as autoregressive noise: their coefficients
         make residuals whiter than the noise. Parameters of a simulated mechanism do not count.
+    - `times`: of the samples (s), if they may not be equidistant. Those of a channel with a clock
+        of its own, beside others in the record, are taken by this clock. Where times have no
+        common step nothing is tested, and `note` says so.
 
     **Returns:** the [`jaxspark.fit.Whiteness`][]. With fewer than eight samples or residuals that
     are all the same, nothing is tested: the p-value is NaN. So it is if no degrees of freedom
@@ -40,6 +50,13 @@ def whiteness(
     D. S. Stoffer & C. M. C. Toloi, *A note on the Ljung-Box-Pierce portmanteau statistic with
     missing data*, about gaps.
     """
+    if times is not None:
+        placed = _placed(residual, times)
+        if placed is None:
+            nothing = np.full(1 if max_lag is None else max_lag + 1, np.nan)
+            note = "not tested: the samples are not equidistant"
+            return Whiteness(nothing, np.nan, np.nan, note)
+        residual = placed
     count = residual.size
     known = np.isfinite(residual)
     number = int(known.sum())
@@ -73,6 +90,31 @@ def whiteness(
     # Gaps make the estimates of correlations less precise.
     bound *= np.sqrt(np.mean(full[tested] / pairs[tested]))
     return Whiteness(correlation, float(bound), float(scipy.stats.chi2.sf(statistic, dof)))
+
+
+def _placed(
+    residual: Float[np.ndarray, " n"], times: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " m"] | None:
+    """Residuals at equidistant times, with gaps; `None` if there is no common step."""
+    if times.size < 3:
+        return residual
+    steps = np.diff(times)
+    if np.all(np.abs(steps / np.median(steps) - 1) <= _JITTER):
+        return residual
+    known = np.isfinite(residual)
+    if known.sum() < 3:
+        return residual
+    steps = np.diff(times[known])
+    for step in (np.median(steps), np.min(steps)):
+        counts = np.round(steps / step)
+        total = int(counts.sum())
+        if np.all(np.abs(steps / step - counts) <= _JITTER) and counts.min() >= 1:
+            if total > _SPARSEST * known.sum():
+                return None
+            found = np.full(total + 1, np.nan)
+            found[np.concatenate([[0], np.cumsum(counts)]).astype(int)] = residual[known]
+            return found
+    return None
 
 
 def r_squared(measured: Float[np.ndarray, " n"], predicted: Float[np.ndarray, " n"]) -> float:

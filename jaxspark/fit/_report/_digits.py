@@ -6,6 +6,8 @@ import math
 MISSING = "-"
 # Beyond these powers of ten numbers are written with an exponent.
 SMALLEST, LARGEST = -4, 6
+# More digits of a value than this would be rounding errors.
+MOST = 12
 
 
 def rounded(value: float, error: float) -> tuple[str, str]:
@@ -14,13 +16,15 @@ def rounded(value: float, error: float) -> tuple[str, str]:
     **Arguments:**
 
     - `value`, `error`: in the same unit. Without a finite, positive error the value has six
-        significant digits.
+        significant digits, with a minute one twelve.
 
     **Returns:** both as text; `"-"` for an error that is unknown.
     """
     if not (math.isfinite(value) and math.isfinite(error) and error > 0):
         return number(value, 6), number(error, 2) if error == math.inf else MISSING
     last = _power(float(f"{error:.1e}")) - 1
+    if last < _power(value) - MOST + 1:
+        return number(value, MOST), number(error, 2)
     largest = max(_power(value), last + 1)
     if SMALLEST <= largest < LARGEST and last <= 0:
         return _fixed(value, last), _fixed(error, last)

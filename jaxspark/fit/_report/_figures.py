@@ -135,11 +135,12 @@ def _least_white(score: Score) -> float:
 def _loss(findings: Findings) -> Figure | None:
     loss = np.array(findings.loss, dtype=np.float64)
     loss = np.where(np.isfinite(loss), loss, np.nan)
-    if not np.isfinite(loss).any():
+    # One value is no curve.
+    if np.isfinite(loss).sum() < 2:
         return None
     figure = new_figure(6.4, 2.4)
     axes = figure.subplots()
-    axes.plot(np.arange(loss.size), loss, "o-", color=ACCENT, lw=1.4, ms=3)
+    axes.plot(np.arange(1, loss.size + 1), loss, "o-", color=ACCENT, lw=1.4, ms=3)
     positive = np.nanmin(loss) > 0
     if positive and np.nanmax(loss) > 10 * np.nanmin(loss):
         axes.set_yscale("log")

@@ -1,5 +1,6 @@
 """The report as one page that needs nothing else."""
 
+import math
 from html import escape
 
 from matplotlib.figure import Figure
@@ -9,6 +10,7 @@ from ._animation import animation
 from ._digits import number, seconds, whole
 from ._estimates import flags, free
 from ._figures import figures
+from ._labels import labelled
 from ._resources import resource
 from ._scores import pooled_ratio, scores
 from ._svg import to_svg
@@ -21,7 +23,7 @@ from ._tables import (
     whiteness_table,
     with_powers,
 )
-from ._verdict import checks, verdict
+from ._verdict import checks, ending, verdict
 
 
 # Figures of further trials are folded.
@@ -49,6 +51,7 @@ def to_html(findings: Findings) -> str:
 
 def page(findings: Findings, drawn: dict[str, Figure]) -> str:
     """The page, with figures that [`jaxspark.fit.figures`][] has drawn of the same findings."""
+    findings = labelled(findings)
     sections = {
         "parameters": ("Parameters", _parameters(findings)),
         "mechanism": ("Mechanism in motion", animation(findings)),
@@ -229,13 +232,14 @@ def _profiles(findings: Findings, drawn: dict[str, Figure]) -> str:
 
 
 def _convergence(findings: Findings, drawn: dict[str, Figure]) -> str:
-    ended = "Converged" if findings.converged else "Not converged"
-    message = f": {findings.message.strip()}" if findings.message.strip() else ""
-    iterations = max(0, len(findings.loss) - 1)
-    count = f"{iterations} iteration" if iterations == 1 else f"{iterations} iterations"
-    return f"<p>{ended} after {count}{escape(message)}</p>\n" + _figure(
-        drawn, "loss", "Loss at each iteration", "Loss at the start and after each iteration."
+    anew = (
+        " Where the curve is broken the noise was estimated anew: losses before and after are in "
+        "multiples of different standard deviations."
     )
+    caption = "Loss at each evaluation of the model, that of the start first."
+    caption += "" if all(map(math.isfinite, findings.loss)) else anew
+    figure = _figure(drawn, "loss", "Loss at each iteration", caption)
+    return f"<p>{escape(ending(findings))}</p>\n{figure}"
 
 
 def _numerics(findings: Findings) -> str:

@@ -6,8 +6,9 @@ import textwrap
 from .._findings import Estimate, Findings
 from ._digits import MISSING, number, seconds
 from ._estimates import cells, flags
+from ._labels import labelled
 from ._scores import pooled_ratio, scores
-from ._verdict import verdict
+from ._verdict import ending, verdict
 
 
 WIDTH = 96
@@ -23,6 +24,7 @@ def to_text(findings: Findings) -> str:
     **Returns:** title, verdict, parameters, initial states, what the data do not tell, how well
     each trial is explained, warnings and numerics; without a line end.
     """
+    findings = labelled(findings)
     sentence = textwrap.fill(verdict(findings).replace("R²", "R^2"), WIDTH)
     parts = [
         f"{_one_line(findings.title)}\n{sentence}",
@@ -102,8 +104,11 @@ def _numerics(findings: Findings) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in findings.versions.items())
     lines = [
         "Numerics",
-        f"  {max(0, len(findings.loss) - 1)} iterations in {seconds(findings.seconds)}; "
-        f"worst constraint residual {number(findings.worst_residual, 2)}",
+        *textwrap.wrap(
+            _one_line(ending(findings)), WIDTH, initial_indent="  ", subsequent_indent="  "
+        ),
+        f"  {seconds(findings.seconds)}; worst constraint residual "
+        f"{number(findings.worst_residual, 2)}",
         f"  {versions}" if versions else "",
     ]
     return "\n".join(line for line in lines if line)

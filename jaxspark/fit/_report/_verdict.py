@@ -42,6 +42,13 @@ def verdict(findings: Findings) -> str:
     return f"{words[0].upper()}{words[1:]}."
 
 
+def ending(findings: Findings) -> str:
+    """How the fit ended, in a sentence or two."""
+    ended = "Converged" if findings.converged else "Not converged"
+    message = findings.message.strip()
+    return message if message.startswith(ended) else f"{ended}. {message}".strip()
+
+
 def _convergence(findings: Findings) -> Check:
     if findings.converged:
         return Check("Convergence", "good", "the fit converged")

@@ -1,0 +1,47 @@
+"""Weighted residuals and their Jacobian, one row for each sample."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from ._evaluate import residuals_and_jacobian
+from ._fit import Fit
+
+
+class Rows(NamedTuple):
+    """Weighted residuals of all samples that are there, and their derivative.
+
+    - `r`: in standard deviations; `J`: by the independent unknowns.
+    - `runs`: lengths of runs of rows, one for each channel of each record, in the order of time.
+    """
+
+    r: Float[np.ndarray, " n"]
+    J: Float[np.ndarray, "n i"]
+    runs: tuple[int, ...]
+
+
+def weighted_rows(fit: Fit, spread: Float[np.ndarray, "p i"]) -> Rows:
+    """The rows of a fit.
+
+    **Arguments:**
+
+    - `spread`: how all unknowns follow from the independent ones.
+    """
+    problem = fit.problem
+    found, slopes = residuals_and_jacobian(problem, fit.state.u)
+    sigma = np.asarray(fit.state.sigma, np.float64)
+    off = np.asarray(found.values - problem.data.measured) / sigma
+    J = np.asarray(slopes, np.float64) / sigma[:, None]
+    present, local = np.asarray(problem.data.present), problem.local()
+    r, rows, runs = [np.zeros(0)], [np.zeros((0, spread.shape[1]))], []
+    owners = np.asarray(problem.owners)
+    for owner in np.unique(owners):
+        for j in range(sigma.size):
+            runs.append(0)
+            for k in np.flatnonzero(owners == owner):
+                there = present[k, :, j]
+                r.append(off[k, there, j])
+                rows.append(J[k, there, j] @ spread[local[k]])
+                runs[-1] += int(there.sum())
+    return Rows(np.concatenate(r), np.concatenate(rows), tuple(runs))
