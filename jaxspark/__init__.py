@@ -86,6 +86,7 @@ from ._system import (
 )
 from ._tableau import (
     AbstractSparkMethod as AbstractSparkMethod,
+    Composition as Composition,
     Gauss as Gauss,
     Lobatto as Lobatto,
     RadauIIA as RadauIIA,

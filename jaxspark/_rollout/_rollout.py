@@ -196,7 +196,7 @@ def _rollout(system, method, y0, z0, args, t0, h, pace, settings: Settings) -> S
     elif pace is not None:
         clock, grow = start_clock(pace, flat, t0, y, args), growth(pace, flat, args)
     carry = start(flat, method, t0, y, z, h, initial, settings, clock)
-    advance = advance_by(flat, method, t0, h, settings, grow, given)
+    advance = advance_by(flat, method, t0, h, settings, grow, given, start=carry)
     advance = keep_stages(advance, settings.checkpoint)
     carry, (ts, ys, zs) = scan_steps(advance, carry, t0, h, settings)
     if settings.save_every is not None:

@@ -12,18 +12,13 @@ from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import stop_gradient
 from .._kkt import LinearSolver, select_linear_solver
 from .._results import RESULTS
-from .._step import (
-    constant_guess,
-    extrapolated_guess,
-    flat_step,
-    NewtonOptions,
-    Stages,
-)
+from .._step import constant_guess, NewtonOptions, solves_for_multipliers, Stages
 from .._system import FlatSystem
 from .._tableau import AbstractSparkMethod
 from ._density import Clock, Growth
 from ._given import GivenTimes, Place
 from ._initial import initial_result, largest
+from ._parts import whole_step
 from ._segments import Checkpoint, segment_length, segmented_scan
 from ._solution import Statistics
 
@@ -85,15 +80,25 @@ def advance_by(
     settings: Settings,
     grow: Growth | None,
     given: GivenTimes | None = None,
+    *,
+    start: Carry,
 ):
     """The body of the scan: one step, or none once a step has failed.
 
+    - `start`: of which shapes matter.
     - `grow`: how the density of the steps changes; `given`: the times of all steps; `None`,
         both, for equal steps.
     """
-    linear_solver = select_linear_solver(flat, settings.linear_solver)
-    tableau = method.tableau
-    keep_factors = settings.checkpoint == "none"
+    steps = whole_step(
+        flat,
+        method,
+        select_linear_solver(flat, settings.linear_solver),
+        settings.newton,
+        keep_factors=settings.checkpoint == "none",
+        predict=settings.predict,
+        structured=settings.linear_solver is None
+        and solves_for_multipliers(flat, method.tableau, t0, start.y, start.z),
+    )
 
     def advance(carry: Carry, _: Any) -> tuple[Carry, None]:
         running: BoolScalar = carry.result == RESULTS.successful
@@ -106,9 +111,7 @@ def advance_by(
             rho = carry.clock.rho + h / 2 * grow(t, y, z)
             full = h / rho
         size = jnp.where(running, full, jnp.zeros_like(h))
-        y1, z1, info = flat_step(
-            flat, tableau, linear_solver, t, y, z, size, carry.guess, settings.newton, keep_factors
-        )
+        y1, z1, follow, info = steps(t, y, z, size, carry.guess)
         good = info.result == RESULTS.successful
         if grow is not None:
             good = good & (rho > 0)
@@ -134,11 +137,7 @@ def advance_by(
             half = h / 2 * grow(t + size, y1, z1)
             ratio = stop_gradient(rho / (rho + 2 * half))
             clock = select(moved, clock.after(size, rho + half), clock)
-        if settings.predict:
-            guess = extrapolated_guess(flat, tableau, y, z, info.stages, size, ratio)
-        else:
-            guess = constant_guess(flat, tableau, y1, z1)
-        guess = select(moved, guess, carry.guess)
+        guess = select(moved, follow(ratio), carry.guess)
         result = RESULTS.where(running, info.result, carry.result)
         if grow is not None:
             result = RESULTS.where(running & ~(rho > 0), RESULTS.step_density_lost, result)

@@ -9,6 +9,7 @@ from ._predict import (
     extrapolated_guess as extrapolated_guess,
     interpolated_guess as interpolated_guess,
 )
+from ._rattle import rattle_steps as rattle_steps
 from ._residual import stage_residual as stage_residual
 from ._stages import Stages as Stages
 from ._step import (
@@ -17,3 +18,4 @@ from ._step import (
     flat_step as flat_step,
     StepInfo as StepInfo,
 )
+from ._structure import solves_for_multipliers as solves_for_multipliers

@@ -5,6 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float, Int
 
@@ -101,10 +102,10 @@ def rattle_steps(
     return jnp.where(moved, y1, y0), jnp.where(moved, z1, z0), info
 
 
-def _places(fractions: tuple[float, ...], dtype: Any) -> tuple[Array, Array]:
+def _places(fractions: tuple[float, ...], dtype: Any) -> Float[Array, "parts 2"]:
     """The fractions, and where in the step each begins."""
-    parts = jnp.asarray(fractions, dtype)
-    return parts, jnp.concatenate([jnp.zeros(1, dtype), jnp.cumsum(parts)[:-1]])
+    ends = np.cumsum(fractions)
+    return jnp.asarray(np.stack([fractions, ends - fractions], 1), dtype)
 
 
 def _at(system: FlatSystem, t: FloatScalar, y: Array) -> tuple[Array, Array, Array]:
@@ -177,7 +178,7 @@ def _found(
 
     begin = (_start(system, t0, y0, z0, lam), jnp.zeros((), jnp.int32), True, False)
     begin = jax.tree.map(jnp.asarray, begin)
-    places = jnp.stack(_places(fractions, dtype), 1)
+    places = _places(fractions, dtype)
     (end, iterations, good, nonfinite), all_lam = jax.lax.scan(part, begin, places)
     good = good & jnp.all(jnp.isfinite(end.y)) & jnp.all(jnp.isfinite(end.z))
     result = RESULTS.where(nonfinite, RESULTS.nonfinite, RESULTS.newton_diverged)
@@ -204,7 +205,7 @@ def _through(
         after = _end(system, t1, size, w - at.B @ mu / size, free - at.B @ mu, lam)
         return after, None
 
-    places = jnp.stack(_places(fractions, y0.dtype), 1)
+    places = _places(fractions, y0.dtype)
     begin = _start(system, t0, y0, z0, jax.lax.stop_gradient(lam[0]))
     end, _ = jax.lax.scan(part, begin, (places, lam))
     return end.y, end.z

@@ -1,5 +1,9 @@
 """Quadrature nodes, collocation coefficients, SPARK tableaux and the methods built on them."""
 
+from ._composition import (
+    Composition as Composition,
+    composition_fractions as composition_fractions,
+)
 from ._methods import (
     AbstractSparkMethod as AbstractSparkMethod,
     Gauss as Gauss,

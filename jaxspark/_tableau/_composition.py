@@ -1,7 +1,7 @@
 """Symmetric compositions: methods of high order from steps of one of low order."""
 
-import numpy as np
 import equinox as eqx
+import numpy as np
 
 from ._methods import AbstractSparkMethod
 from ._spark import SparkTableau
@@ -115,6 +115,11 @@ class Composition(AbstractSparkMethod):
                 "gains nothing."
             )
         self.method, self.tableau, self.composed_order = method, method.tableau, order
+
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """The fractions of a step that its parts make."""
+        return self.fractions
 
     @property
     def order(self) -> int:

@@ -28,6 +28,11 @@ class AbstractSparkMethod(eqx.Module):
         """The order of `y`, `z` and of the reported multipliers."""
         return self.tableau.order
 
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """The fractions of a step by which the tableau is applied, one after the other."""
+        return (1.0,)
+
 
 def _check_stages(stages: int, fewest: int = 1) -> None:
     if isinstance(stages, bool) or not isinstance(stages, (int, np.integer)):

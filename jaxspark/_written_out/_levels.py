@@ -14,8 +14,12 @@ from jaxtyping import Array
 ClosedJaxpr = jax.extend.core.ClosedJaxpr
 Literal = jax.extend.core.Literal
 
-# Computed again sooner than kept, or never fused.
-FREE = {"convert_element_type", "neg", "cond", "scan", "while", "slice", "squeeze"}
+# Never fused with what uses them, or nothing to compute.
+FREE = {"cond", "convert_element_type", "neg", "scan", "slice", "squeeze", "while"}
+# How many operations some others are worth, and what may be computed again at most.
+WORTH = {"div": 4, "sqrt": 4, **dict.fromkeys(("acos", "asin", "atan", "atan2", "cos"), 20)}
+WORTH |= dict.fromkeys(("cosh", "exp", "log", "pow", "sin", "sinh", "tan", "tanh"), 20)
+KEEP = 12
 
 
 def as_one_kernel(function: Callable[..., list[Array]], *operands: Array) -> list[Array]:
@@ -38,14 +42,19 @@ def in_levels(closed: ClosedJaxpr) -> Callable[..., list[Array]]:
     level: dict[Any, int] = dict.fromkeys([*jaxpr.invars, *jaxpr.constvars], 0)
     levels: list[list[Any]] = []
     kept: set[Any] = set()
+    worth: dict[Any, int] = {}
     for eqn in jaxpr.eqns:
         needed = _variables(eqn.invars)
         own = max((level[var] + (var in kept) for var in needed), default=0)
         levels.extend([] for _ in range(own + 1 - len(levels)))
         levels[own].append(eqn)
+        again = sum(worth.get(var, 0) for var in set(needed) if var not in kept)
         for var in eqn.outvars:
             level[var] = own
-            if uses[var] > 1 and eqn.primitive.name not in FREE:
+            worth[var] = again + WORTH.get(eqn.primitive.name, 1)
+            if eqn.primitive.name in FREE:
+                worth[var] = again if len(eqn.outvars) == 1 else 0
+            elif (uses[var] - 1) * worth[var] >= KEEP:
                 kept.add(var)
 
     def run(*operands: Array) -> list[Array]:

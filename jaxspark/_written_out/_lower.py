@@ -1,23 +1,21 @@
 """How a processor is told to run a computation that is written out: as one piece."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ._control import arrays_of
 from ._expand import ClosedJaxpr, Expansion
 from ._levels import as_one_kernel, in_levels
 from ._scalars import Arithmetic, Scalars, TooLarge
 
 
 # Of larger computations the compiler makes no better program, but takes longer.
-import os as _os
-LIMIT = int(_os.environ.get("LIM", "4000"))
-
-Packed = Callable[[Float[Array, " n"]], Float[Array, " m"]]
+LIMIT = 4000
 
 
 def lowered(
@@ -39,12 +37,8 @@ def lowered(
     - `operands`: with an axis for each level of a batch that they are part of.
     - `sizes`: of the levels; `lanes`: of which levels each operand is part.
     """
-    dtypes = {aval.dtype for aval in (*closed.in_avals, *closed.out_avals)}
-    floating = {dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating)}
-    if len(floating) != 1:
-        return None
-    (dtype,) = floating
-    if not sum(aval.size for aval in closed.out_avals):
+    dtype = _dtype(closed)
+    if dtype is None or not sum(aval.size for aval in closed.out_avals):
         return None
     rows = [
         _row(x, sizes, flags, dtype) for x, flags in zip(operands, lanes, strict=True) if x.size
@@ -52,9 +46,13 @@ def lowered(
     if not rows:
         return None
     packed = jnp.concatenate(rows, 1)
-    one = _straight(closed, dtype)
-    if one is None:
+    program = numbers_program(closed)
+    if program is None:
         return None
+    run = in_levels(program)
+
+    def one(packed: Float[Array, " n"]) -> Float[Array, " m"]:
+        return jnp.stack(run(*(packed[i] for i in range(packed.shape[0]))))
 
     def all_lanes(packed: Float[Array, "l n"]) -> Float[Array, "l m"]:
         return jax.lax.map(one, packed) if sizes else one(packed[0])[None]
@@ -79,30 +77,36 @@ def _row(
     return jnp.broadcast_to(x, (*sizes, length)).reshape(math.prod(sizes), length)
 
 
-def _straight(closed: ClosedJaxpr, dtype: np.dtype) -> Packed | None:
-    """The computation from a vector to a vector, if all of it can be written out."""
+def numbers_program(closed: ClosedJaxpr) -> ClosedJaxpr | None:
+    """The computation as a program of numbers; `None` if it is too large or has no such form.
+
+    All are of one floating-point type; integers among them must be small.
+    """
     avals = closed.in_avals
+    dtype = _dtype(closed)
+    if dtype is None:
+        return None
     expansion = Expansion(Arithmetic(LIMIT))
-    length = sum(aval.size for aval in avals)
 
     def of_numbers(*numbers: Array) -> list[Array]:
-        operands, start = [], 0
-        for aval in avals:
-            items = numbers[start : start + aval.size]
-            operands.append(Scalars(aval.shape, [x.astype(aval.dtype) for x in items]))
-            start += aval.size
+        operands = []
+        for array in arrays_of(numbers, avals):
+            place = len(operands)
+            items = [x.astype(avals[place].dtype) for x in array.items]
+            operands.append(Scalars(array.shape, items))
         results = expansion.run(closed, operands)
         return [jnp.asarray(item).astype(dtype) for result in results for item in result.items]
 
+    length = sum(aval.size for aval in avals)
     try:
         program = jax.make_jaxpr(of_numbers)(*[jax.ShapeDtypeStruct((), dtype)] * length)
     except TooLarge:
         return None
-    if not expansion.straight:
-        return None
-    run = in_levels(program)
+    return program if expansion.straight else None
 
-    def of_vector(packed: Float[Array, " n"]) -> Float[Array, " m"]:
-        return jnp.stack(run(*(packed[i] for i in range(length))))
 
-    return of_vector
+def _dtype(closed: ClosedJaxpr) -> np.dtype | None:
+    """The floating-point type, if there is one and no other."""
+    dtypes = {aval.dtype for aval in (*closed.in_avals, *closed.out_avals)}
+    floating = {dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating)}
+    return floating.pop() if len(floating) == 1 else None

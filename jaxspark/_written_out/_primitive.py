@@ -162,7 +162,10 @@ def _transpose(cotangents, *operands, closed, sizes, lanes):
                 arguments[i] = value
             return _call(closed, arguments)
 
-        return jax.linear_transpose(forward, *(avals[i] for i in linear))(full)
+        # The transpose of a linear function is its derivative's: `jax.linear_transpose` cannot
+        # take loops apart in which only a part is linear.
+        zeros = [jnp.zeros(avals[i].shape, avals[i].dtype) for i in linear]
+        return jax.vjp(forward, *zeros)[1](full)
 
     program = jax.make_jaxpr(backward)(
         *(avals[i] for i in given), *(closed.out_avals[i] for i in there)
