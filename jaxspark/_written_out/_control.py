@@ -74,30 +74,75 @@ def scan(run: Run, params: dict[str, Any], operands: Sequence[Scalars]) -> list[
     given, carry = operands[:consts], operands[consts : consts + carried]
     avals = closed.in_avals
     carry_avals, x_avals = avals[consts : consts + carried], avals[consts + carried :]
-    out_avals = closed.out_avals[carried:]
     step, constants = program(run, closed, given, [*carry_avals, *x_avals])
     count = sum(aval.size for aval in carry_avals)
 
-    def body(carry, xs):
+    y_avals = closed.out_avals[carried:]
+    tables = _Tables(length)
+    places = [
+        tables.add(x, aval)
+        for x, aval in zip(operands[consts + carried :], x_avals, strict=True)
+    ]
+
+    def body(carry, rows):
+        xs = [rows[which][start + i] for which, start, size in places for i in range(size)]
         results = step(constants, *carry, *xs)
-        return tuple(results[:count]), tuple(results[count:])
+        return tuple(results[:count]), _side_by_side(results[count:], y_avals)
 
     start = tuple(numbers_of(carry, carry_avals))
-    columns = []
-    for x, aval in zip(operands[consts + carried :], x_avals, strict=True):
-        rows = x.positions.reshape(length, aval.size).T
-        columns += [_column([x.items[i] for i in row], aval.dtype) for row in rows]
     end, ys = jax.lax.scan(
-        body, start, tuple(columns), length=length, reverse=params["reverse"]
+        body, start, tables.arrays, length=length, reverse=params["reverse"]
     )
-    results = arrays_of(end, carry_avals)
-    place = 0
-    for aval in out_avals:
-        part = ys[place : place + aval.size]
-        items = [column[i] for i in range(length) for column in part]
-        results.append(Scalars((length, *aval.shape), items))
-        place += aval.size
-    return results
+    return [*arrays_of(end, carry_avals), *_from_tables(ys, length, y_avals)]
+
+
+class _Tables:
+    """What a loop runs over, in few arrays: to move one is as fast as to move a number."""
+
+    def __init__(self, length: int):
+        self.length = length
+        self.arrays: list[Array] = []
+
+    def add(self, x: Scalars, aval: Any) -> tuple[int, int, int]:
+        """The number of a table, and the first column and the number of columns of an array."""
+        if x.table is None:
+            rows = x.positions.reshape(self.length, aval.size).T
+            columns = [_column([x.items[i] for i in row], aval.dtype) for row in rows]
+            self.arrays.append(jnp.stack(columns, -1) if columns else jnp.zeros((self.length, 0)))
+            return len(self.arrays) - 1, 0, aval.size
+        array, start = x.table
+        known = [i for i, other in enumerate(self.arrays) if other is array]
+        if not known:
+            self.arrays.append(array)
+        return known[0] if known else len(self.arrays) - 1, start, aval.size
+
+
+def _side_by_side(numbers: Sequence[Array], avals: Avals) -> dict[str, Array]:
+    """Numbers of one type in one array.
+
+    - `avals`: of the arrays whose numbers they are.
+    """
+    names = [str(aval.dtype) for aval in avals for _ in range(aval.size)]
+    columns: dict[str, list[Array]] = {}
+    for name, number in zip(names, numbers, strict=True):
+        columns.setdefault(name, []).append(number)
+    return {name: jnp.stack(parts) for name, parts in columns.items()}
+
+
+def _from_tables(tables: dict[str, Array], length: int, avals: Avals) -> list[Scalars]:
+    """The arrays that a loop has put side by side."""
+    used = dict.fromkeys(tables, 0)
+    arrays = []
+    for aval in avals:
+        shape = (length, *aval.shape)
+        if not aval.size:
+            arrays.append(Scalars(shape, []))
+            continue
+        table, start = tables[str(aval.dtype)], used[str(aval.dtype)]
+        items = [table[i, start + j] for i in range(length) for j in range(aval.size)]
+        arrays.append(Scalars(shape, items, (table, start)))
+        used[str(aval.dtype)] += aval.size
+    return arrays
 
 
 def _column(items: Sequence[Scalar], dtype: np.dtype) -> Array:

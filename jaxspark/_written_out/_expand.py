@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array
 
 from ._control import CONTROL
+from ._levels import needed_equations
 from ._rules import FUNCTIONS, known, moved, OTHERS, REDUCTIONS, RULES
 from ._scalars import aligned, Arithmetic, Scalar, Scalars
 
@@ -44,7 +45,7 @@ class Expansion:
         def read(var) -> Scalars:
             return known(var.val) if isinstance(var, Literal) else values[var]
 
-        for eqn in _needed(jaxpr):
+        for eqn in needed_equations(jaxpr):
             results = self._equation(eqn, [read(var) for var in eqn.invars])
             values.update(zip(eqn.outvars, results, strict=True))
         return [read(var) for var in jaxpr.outvars]
@@ -173,14 +174,3 @@ def _solve_operands(eqn: Any, operands: list[Scalars]) -> list[Scalars]:
 OWN = {"attach_derivative", "mix"}
 CALLS = {"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "remat2"}
 CALLS |= {"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"}
-
-
-def _needed(jaxpr: Jaxpr) -> list[Any]:
-    """The equations on which a result depends."""
-    needed = {var for var in jaxpr.outvars if not isinstance(var, Literal)}
-    kept = []
-    for eqn in reversed(jaxpr.eqns):
-        if eqn.effects or any(var in needed for var in eqn.outvars):
-            kept.append(eqn)
-            needed.update(var for var in eqn.invars if not isinstance(var, Literal))
-    return kept[::-1]

@@ -43,7 +43,7 @@ def in_levels(closed: ClosedJaxpr) -> Callable[..., list[Array]]:
     levels: list[list[Any]] = []
     kept: set[Any] = set()
     worth: dict[Any, int] = {}
-    for eqn in jaxpr.eqns:
+    for eqn in needed_equations(jaxpr):
         needed = _variables(eqn.invars)
         own = max((level[var] + (var in kept) for var in needed), default=0)
         levels.extend([] for _ in range(own + 1 - len(levels)))
@@ -79,6 +79,17 @@ def in_levels(closed: ClosedJaxpr) -> Callable[..., list[Array]]:
 def as_they_are(values: Sequence[Array]) -> list[Array]:
     """The same numbers, by way of a function."""
     return as_one_kernel(lambda *numbers: list(numbers), *values) if values else []
+
+
+def needed_equations(jaxpr: jax.extend.core.Jaxpr) -> list[Any]:
+    """The equations on which a result depends."""
+    needed = set(_variables(jaxpr.outvars))
+    kept = []
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.effects or any(var in needed for var in eqn.outvars):
+            kept.append(eqn)
+            needed.update(_variables(eqn.invars))
+    return kept[::-1]
 
 
 def _variables(variables: Sequence[Any]) -> list[Any]:

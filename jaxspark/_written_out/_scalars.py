@@ -18,10 +18,13 @@ class Scalars(NamedTuple):
 
     - `shape`: without lanes.
     - `items`: in row-major order.
+    - `table`: an array, and a column of it: what a loop has put together, its first axis along
+        the trips, and where this array begins in it.
     """
 
     shape: tuple[int, ...]
     items: Sequence[Scalar]
+    table: tuple[Array, int] | None = None
 
     @property
     def known(self) -> np.ndarray | None:
