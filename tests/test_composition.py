@@ -25,8 +25,8 @@ def words(weight: int) -> list[tuple[int, ...]]:
 def product(a: dict, b: dict, weight: int) -> dict:
     """Of two formal series in letters that do not commute, up to a weight."""
     result: dict = {}
-    for (v, x) in a.items():
-        for (w, y) in b.items():
+    for v, x in a.items():
+        for w, y in b.items():
             if sum(v) + sum(w) <= weight:
                 result[v + w] = result.get(v + w, 0) + x * y
     return result
@@ -61,3 +61,184 @@ def test_fractions_are_symmetric_and_of_no_higher_order(order):
     assert fractions.sum() == pytest.approx(1, abs=1e-15)
     # Were they of the next order, too, a test of slopes could not tell.
     assert abs(np.sum(fractions ** (order + 1))) > 1e-6
+
+
+def double_pendulum(damping=0.0):
+    """Two masses in Cartesian coordinates, on rods; the second one is elastic, too."""
+
+    def lagrangian(t, q, v, args):
+        stretch = jnp.sqrt(q[2] ** 2 + q[3] ** 2) - 1.5
+        mass = jnp.array([args, args, 0.7, 0.7])
+        return (
+            0.5 * jnp.sum(mass * v**2)
+            - 9.81 * jnp.sum(mass * q * jnp.array([0, 1.0, 0, 1]))
+            - (4.0 * stretch**2)
+        )
+
+    def holonomic(t, q, args):
+        d = q[2:] - q[:2]
+        return jnp.stack([q[0] ** 2 + q[1] ** 2 - 1.0, d[0] ** 2 + d[1] ** 2 - 0.64]) / 2
+
+    force = None if damping == 0.0 else lambda t, q, v, args: -damping * v
+    return jaxspark.LagrangianSystem(lagrangian, holonomic, force=force)
+
+
+Y0 = jnp.array([0.6, -0.8, 0.6, -1.6])
+Z0 = jnp.array([0.8, 0.6, 1.2, 0.6])
+MASS = jnp.asarray(1.3)
+
+
+def end_of(method, steps, system=None, t1=1.0, **options):
+    system = double_pendulum() if system is None else system
+    solution = jaxspark.rollout(
+        system, method, Y0, Z0, MASS, t1=t1, num_steps=steps, save_every=None, **options
+    )
+    assert float(solution.stats.max_g) < 1e-14 and float(solution.stats.max_gdot) < 1e-13
+    return jnp.concatenate([solution.y1, solution.z1])
+
+
+def general():
+    return dict(linear_solver=jaxspark.DenseLU())
+
+
+@pytest.mark.parametrize(
+    "method, order, steps",
+    [
+        (jaxspark.Composition(jaxspark.Lobatto(2), 4), 4, (40, 80)),
+        (jaxspark.Composition(jaxspark.Lobatto(2), 6), 6, (24, 48)),
+        (jaxspark.Composition(jaxspark.Lobatto(2), 8), 8, (16, 32)),
+        (jaxspark.Composition(jaxspark.Lobatto(2), 10), 10, (8, 16)),
+        (jaxspark.Composition(jaxspark.Gauss(1), 6), 6, (32, 64)),
+        (jaxspark.Composition(jaxspark.Gauss(2), 6), 6, (16, 32)),
+    ],
+)
+def test_orders(method, order, steps):
+    exact = end_of(jaxspark.Gauss(6), 200)
+    errors = [float(jnp.max(jnp.abs(end_of(method, n) - exact))) for n in steps]
+    assert errors[1] > 1e-13
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.6)
+
+
+@pytest.mark.parametrize(
+    "method", [jaxspark.Lobatto(2), jaxspark.Composition(jaxspark.Lobatto(2), 6)]
+)
+def test_multipliers_alone_give_the_same_steps(method):
+    fast, slow = end_of(method, 20), end_of(method, 20, **general())
+    np.testing.assert_allclose(fast, slow, rtol=0, atol=2e-13)
+
+
+def test_derivatives_are_those_of_the_general_path():
+    method = jaxspark.Composition(jaxspark.Lobatto(2), 4)
+
+    def loss(mass, z, options):
+        solution = jaxspark.rollout(
+            double_pendulum(), method, Y0, z, mass, t1=0.4, num_steps=4, save_every=2, **options
+        )
+        return jnp.sum(solution.ys**2) + jnp.sum(jnp.sin(solution.z1))
+
+    fast = jax.jit(jax.grad(lambda m, z: loss(m, z, {}), (0, 1)))(MASS, Z0)
+    forward = jax.jit(jax.jacfwd(lambda m, z: loss(m, z, {}), (0, 1)))(MASS, Z0)
+    slow = jax.jit(jax.grad(lambda m, z: loss(m, z, general()), (0, 1)))(MASS, Z0)
+    for a, b, c in zip(fast, forward, slow, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(a, c, rtol=1e-10, atol=1e-10)
+    step = 1e-5
+    difference = (loss(MASS + step, Z0, {}) - loss(MASS - step, Z0, {})) / (2 * step)
+    assert float(fast[0]) == pytest.approx(float(difference), rel=1e-7)
+    second = [
+        jax.jit(jax.jacfwd(jax.grad(lambda m, o=o: loss(m, Z0, o))))(MASS) for o in ({}, general())
+    ]
+    np.testing.assert_allclose(second[0], second[1], rtol=1e-8)
+
+
+def test_batches_are_loops():
+    method = jaxspark.Composition(jaxspark.Lobatto(2), 6)
+
+    def run(mass):
+        return jaxspark.rollout(
+            double_pendulum(), method, Y0, Z0, mass, t1=0.5, num_steps=5, throw=False
+        )
+
+    masses = jnp.array([0.5, 1.3, jnp.nan, 4.0])
+    batch = jax.jit(jax.vmap(run))(masses)
+    for i, mass in enumerate(masses):
+        one = run(mass)
+        np.testing.assert_allclose(batch.ys[i], one.ys, rtol=0, atol=1e-14)
+        assert bool(batch.result[i] == one.result)
+        assert int(batch.stats.num_steps[i]) == int(one.stats.num_steps)
+    # One lane fails at once, and keeps its initial state; the others do not notice.
+    assert int(batch.stats.num_steps[2]) == 0
+    np.testing.assert_array_equal(batch.ys[2, -1], Y0)
+    assert list(np.asarray(batch.stats.num_steps)) == [5, 5, 0, 5]
+
+
+def test_reversed_and_over_long_times():
+    method = jaxspark.Composition(jaxspark.Lobatto(2), 6)
+    there = jaxspark.rollout(
+        double_pendulum(), method, Y0, Z0, MASS, t1=2.0, num_steps=40, save_every=None
+    )
+    back = jaxspark.rollout(
+        double_pendulum(), method, there.y1, there.z1, MASS, t0=2.0, t1=0.0, num_steps=40,
+        save_every=None,
+    )  # fmt: skip
+    np.testing.assert_allclose(back.y1, Y0, rtol=0, atol=1e-11)
+    solution = jaxspark.rollout(
+        double_pendulum(), method, Y0, Z0, MASS, h=0.05, num_steps=4000, save_every=10
+    )
+    energy = jaxspark.energy(double_pendulum(), solution.ts, solution.ys, solution.zs, MASS)
+    wrong = np.abs(energy - energy[0])
+    # No drift: as large in the first half as in the second.
+    assert wrong.max() < 1e-3
+    assert wrong[200:].max() < 3 * wrong[:200].max()
+
+
+def test_damped_systems_take_the_general_path():
+    method = jaxspark.Composition(jaxspark.Lobatto(2), 4)
+    system = double_pendulum(damping=0.3)
+    exact = end_of(jaxspark.Gauss(5), 200, system)
+    errors = [float(jnp.max(jnp.abs(end_of(method, n, system) - exact))) for n in (20, 40)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4, abs=0.5)
+
+
+def test_one_step_by_hand():
+    method = jaxspark.Composition(jaxspark.Lobatto(2), 6)
+    y, z, guess = Y0, Z0, None
+    for i in range(4):
+        y, z, guess, info = jaxspark.step(
+            double_pendulum(), method, 0.1 * i, y, z, 0.1, guess, MASS
+        )
+        assert bool(info.result == jaxspark.RESULTS.successful)
+    np.testing.assert_allclose(jnp.concatenate([y, z]), end_of(method, 4, t1=0.4), atol=1e-13)
+
+
+def test_failures_say_why():
+    method = jaxspark.Composition(jaxspark.Lobatto(2), 4)
+    with pytest.raises(jaxspark.SolveError, match="Newton"):
+        jaxspark.rollout(double_pendulum(), method, Y0, 40 * Z0, MASS, h=2.0, num_steps=3)
+
+    def twice(t, q, args):
+        return jnp.stack([q[0] ** 2 + q[1] ** 2 - 1.0] * 2)
+
+    redundant = jaxspark.LagrangianSystem(lambda t, q, v, args: jnp.sum(v**2) / 2 - q[1], twice)
+    with pytest.raises(jaxspark.SolveError, match="dependent|redundant|singular"):
+        jaxspark.rollout(redundant, method, Y0[:2], Z0[:2], h=0.1, num_steps=3)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, words",
+    [
+        ((jaxspark.RadauIIA(2), 6), ValueError, "symmetric"),
+        ((jaxspark.Gauss(2), 4), ValueError, "order 4 already"),
+        ((jaxspark.Lobatto(2), 5), ValueError, "4, 6, 8 or 10"),
+        (("RATTLE", 4), TypeError, "SPARK method"),
+    ],
+)
+def test_what_cannot_be_composed(arguments, error, words):
+    with pytest.raises(error, match=words):
+        jaxspark.Composition(*arguments)
+
+
+def test_compositions_have_equal_steps():
+    method = jaxspark.Composition(jaxspark.Lobatto(2), 4)
+    with pytest.raises(TypeError, match="SPARK method"):
+        jaxspark.solve(double_pendulum(), method, Y0, Z0, MASS, t1=1.0)  # pyright: ignore

@@ -67,9 +67,18 @@ def _residual(x: Float[Array, " n"], operands: Operands) -> Float[Array, " n"]:
 
 
 def _linear_solve(matvec: Any, rhs: Array, at: Array, operands: Operands) -> Array:
-    """The equations are linear: their Jacobian is the matrix, wherever the root is."""
-    del matvec, at
-    M, C, _ = saddle_point(*operands)
+    """The equations are linear: their Jacobian is the matrix, wherever the root is.
+
+    How the solution depends on the matrix, `matvec` says.
+    """
+    del at
+    M, C, _ = saddle_point(*stop_gradient(operands))
     split = C.shape[1]
-    parts = saddle_solve(M, C, rhs[:split, None], rhs[split:, None])
-    return jnp.concatenate(parts)[:, 0]
+
+    def solve(M: Array | None, rhs: Array) -> Array:
+        return jnp.concatenate(saddle_solve(M, C, rhs[:split, None], rhs[split:, None]))[:, 0]
+
+    transposed = None if M is None else M.T
+    return jax.lax.custom_linear_solve(
+        matvec, rhs, lambda _, b: solve(M, b), lambda _, b: solve(transposed, b)
+    )

@@ -4,6 +4,7 @@ from ._base import (
     AbstractLinearSolver as AbstractLinearSolver,
     kkt_blocks as kkt_blocks,
     KKTBlocks as KKTBlocks,
+    singular_threshold as singular_threshold,
 )
 from ._block_solver import BlockLinearSolver as BlockLinearSolver, Saddle as Saddle
 from ._dense import (

@@ -138,30 +138,40 @@ def saddle_by_rows(
     epsilon = jnp.finfo(rhs.dtype).eps
     work, good = jnp.concatenate([C.T, rhs[:nz]], 1), jnp.asarray(True)
     if M is not None:
-        work, good = _by_rows(M, work)
+        work, ratios = solve_by_rows(M, work)
+        good = _definite(ratios)
     if m == 0:
         return work, good
     products = C @ work
-    lam, definite = _by_rows(products[:, :m], products[:, m:] - rhs[nz:])
+    lam, ratios = solve_by_rows(products[:, :m], products[:, m:] - rhs[nz:])
     x = work[:, m:] - work[:, :m] @ lam
     terms = C[:, :, None] * x[None, :, :]
     scale = jnp.abs(rhs[nz:]) + jnp.sum(jnp.abs(terms), 1)
     wrong = jnp.abs(jnp.sum(terms, 1) - rhs[nz:])
     accurate = jnp.max(wrong) <= epsilon**0.75 * jnp.max(scale)
-    return jnp.concatenate([x, lam]), good & definite & accurate
+    return jnp.concatenate([x, lam]), good & _definite(ratios) & accurate
 
 
-def _by_rows(
+def _definite(ratios: Float[Array, " n"]) -> Bool[Array, ""]:
+    """Whether every pivot is smaller than its diagonal entry, as those of definite matrices are,
+    but not too small."""
+    epsilon = jnp.finfo(ratios.dtype).eps
+    return jnp.all((ratios > epsilon**0.25) & (ratios <= 1 + epsilon**0.5))
+
+
+def solve_by_rows(
     matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
-) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
-    """Gaussian elimination without exchanges, and the verdict on it of `_eliminate`."""
-    n, epsilon = matrix.shape[0], jnp.finfo(matrix.dtype).eps
+) -> tuple[Float[Array, "n k"], Float[Array, " n"]]:
+    """Gaussian elimination without exchanges, for what is written out; linear in `rhs`.
+
+    **Returns:** the solution, and the pivots by the diagonal entries.
+    """
+    n = matrix.shape[0]
     rows = [jnp.concatenate([matrix[i], rhs[i]]) for i in range(n)]
-    reciprocals, upper, good = [], [], jnp.asarray(True)
+    reciprocals, upper, ratios = [], [], []
     for k in range(n):
         pivot = rows[k][0]
-        ratio = pivot / matrix[k, k]
-        good = good & (ratio > epsilon**0.25) & (ratio <= 1 + epsilon**0.5)
+        ratios.append(pivot / matrix[k, k])
         reciprocals.append(1 / pivot)
         upper.append(rows[k][1:])
         for i in range(k + 1, n):
@@ -172,14 +182,7 @@ def _by_rows(
         for j, later in enumerate(reversed(solution)):
             value = value - upper[k][j] * later
         solution.append(value * reciprocals[k])
-    return jnp.stack(solution[::-1]), good
-
-
-def solve_by_rows(
-    matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
-) -> Float[Array, "n k"]:
-    """Gaussian elimination without exchanges, for what is written out; linear in `rhs`."""
-    return _by_rows(matrix, rhs)[0]
+    return jnp.stack(solution[::-1]), jnp.stack(ratios)
 
 
 def saddle_matrix_solve(

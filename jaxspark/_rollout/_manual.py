@@ -6,21 +6,15 @@ import jax.numpy as jnp
 
 from .._custom_types import Args, RealScalarLike, State
 from .._kkt import LinearSolver, select_linear_solver
-from .._step import (
-    constant_guess,
-    extrapolated_guess,
-    flat_step,
-    NewtonOptions,
-    Stages,
-    StepInfo,
-)
+from .._step import constant_guess, NewtonOptions, solves_for_multipliers, Stages, StepInfo
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
-from .._tableau import AbstractSparkMethod
+from .._tableau import RolloutMethod
+from ._parts import whole_step
 
 
 def step(
     system: AbstractConstrainedSystem,
-    method: AbstractSparkMethod,
+    method: RolloutMethod,
     t0: RealScalarLike,
     y0: State,
     z0: State,
@@ -40,7 +34,8 @@ def step(
 
     **Arguments:**
 
-    - `system`, `method`: what is solved, by which method.
+    - `system`, `method`: what is solved, by which method; of a [`jaxspark.Composition`][] a
+        step is all of its parts, and `info` has the multipliers of the last.
     - `t0`, `y0`, `z0`: a consistent state.
     - `h`: the step size, of either sign.
     - `guess`: starting values for the stages, from the step before; `None` for constant ones.
@@ -56,7 +51,7 @@ def step(
     Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to
     constrained systems in mechanics*, section 2.
     """
-    if not isinstance(method, AbstractSparkMethod):
+    if not isinstance(method, RolloutMethod):
         raise TypeError(
             f"method must be a SPARK method such as Gauss(2); got {method!r}. Methods of "
             "jaxspark.GGL are for jaxspark.solve."
@@ -72,11 +67,13 @@ def step(
 @eqx.filter_jit
 def _step(system, method, t0, y0, z0, h, guess, args, ratio, newton, linear_solver):
     flat, y, z = flatten(system, t0, y0, z0, args)
-    tableau = method.tableau
+    # Of a single part the stages are reported: all of them must have been found.
+    structured = linear_solver is None and len(method.parts) > 1
+    structured = structured and solves_for_multipliers(flat, method.tableau, t0, y, z)
     if guess is None:
-        guess = constant_guess(flat, tableau, y, z)
+        guess = constant_guess(flat, method.tableau, y, z)
     solver = select_linear_solver(flat, linear_solver)
-    y1, z1, info = flat_step(flat, tableau, solver, t0, y, z, h, guess, newton)
-    following = extrapolated_guess(flat, tableau, y, z, info.stages, h, ratio)
-    following = jax.lax.stop_gradient(following)
+    steps = whole_step(flat, method, solver, newton, False, True, structured)
+    y1, z1, follow, info = steps(t0, y, z, h, guess)
+    following = jax.lax.stop_gradient(follow(ratio))
     return flat.unravel_y(y1), flat.unravel_z(z1), following, info

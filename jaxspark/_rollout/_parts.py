@@ -21,7 +21,7 @@ from .._step import (
     StepInfo,
 )
 from .._system import FlatSystem
-from .._tableau import AbstractSparkMethod
+from .._tableau import RolloutMethod
 
 
 Vector: TypeAlias = Float[Array, " n"]
@@ -37,7 +37,7 @@ WholeStep: TypeAlias = Callable[
 
 def whole_step(
     flat: FlatSystem,
-    method: AbstractSparkMethod,
+    method: RolloutMethod,
     linear_solver: AbstractLinearSolver,
     newton: NewtonOptions,
     keep_factors: bool,
@@ -96,7 +96,7 @@ def whole_step(
 
 
 def _by_multipliers(
-    flat: FlatSystem, method: AbstractSparkMethod, newton: NewtonOptions, predict: bool
+    flat: FlatSystem, method: RolloutMethod, newton: NewtonOptions, predict: bool
 ) -> WholeStep:
     def steps(t, y, z, size, guess):
         lam = guess.lam[-1] if predict else jnp.zeros_like(guess.lam[-1])
@@ -108,4 +108,3 @@ def _by_multipliers(
         return y1, z1, lambda ratio: following, found
 
     return steps
-

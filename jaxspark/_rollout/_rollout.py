@@ -21,7 +21,7 @@ from .._implicit import stop_gradient
 from .._kkt import LinearSolver
 from .._step import NewtonOptions
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
-from .._tableau import AbstractSparkMethod
+from .._tableau import RolloutMethod
 from ._density import Clock, growth, start_clock, StepDensity
 from ._errors import raise_on_failure
 from ._given import given_times, GivenTimes, Place
@@ -33,7 +33,7 @@ from ._solution import Solution
 
 def rollout(
     system: AbstractConstrainedSystem,
-    method: AbstractSparkMethod,
+    method: RolloutMethod,
     y0: State,
     z0: State,
     args: Args = None,
@@ -64,7 +64,7 @@ def rollout(
     **Arguments:**
 
     - `system`: what to integrate, for instance a [`jaxspark.LagrangianSystem`][].
-    - `method`: how, for instance `jaxspark.Gauss(2)`.
+    - `method`: how, for instance `jaxspark.Gauss(2)`, or a [`jaxspark.Composition`][].
     - `y0`, `z0`: consistent initial coordinates and velocities, arrays or PyTrees.
     - `args`: passed to the system's functions, any PyTree.
     - `t0`: initial time.
@@ -85,7 +85,8 @@ def rollout(
     - `newton`: tolerances of the Newton iteration, [`jaxspark.NewtonOptions`][].
     - `predict`: whether Newton starts from the last step's extrapolated stages.
     - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
-        [`jaxspark.explain`][]), or for instance [`jaxspark.AcyclicNullSpace`][].
+        [`jaxspark.explain`][]), or for instance [`jaxspark.AcyclicNullSpace`][]. By default steps
+        of `Lobatto(2)` solve for multipliers alone, where the system allows it.
     - `consistency_tol`: initial constraint residuals above this, times 1 plus the size of the
         state, are refused. `"auto"`: the square root of the machine epsilon. `None` skips
         the check.
@@ -133,7 +134,7 @@ def rollout(
 def _check(method: Any, num_steps: Any, save_every: Any, newton: Any) -> None:
     if not isinstance(newton, NewtonOptions):
         raise TypeError(f"newton must be jaxspark.NewtonOptions(...); got {newton!r}.")
-    if not isinstance(method, AbstractSparkMethod):
+    if not isinstance(method, RolloutMethod):
         raise TypeError(
             f"method must be a SPARK method such as Gauss(2); got {method!r}. Methods of "
             "jaxspark.GGL are for jaxspark.solve."

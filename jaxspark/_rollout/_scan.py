@@ -14,7 +14,7 @@ from .._kkt import LinearSolver, select_linear_solver
 from .._results import RESULTS
 from .._step import constant_guess, NewtonOptions, solves_for_multipliers, Stages
 from .._system import FlatSystem
-from .._tableau import AbstractSparkMethod
+from .._tableau import RolloutMethod
 from ._density import Clock, Growth
 from ._given import GivenTimes, Place
 from ._initial import initial_result, largest
@@ -74,7 +74,7 @@ def time(carry: Carry, t0: FloatScalar, h: FloatScalar) -> FloatScalar:
 
 def advance_by(
     flat: FlatSystem,
-    method: AbstractSparkMethod,
+    method: RolloutMethod,
     t0: FloatScalar,
     h: FloatScalar,
     settings: Settings,

@@ -9,9 +9,9 @@ import numpy as np
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float, Int
 
-from .._custom_types import FloatScalar
+from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import attach_derivative, CHECKPOINT_NAME, differentiable_root, stop_gradient
-from .._kkt import solve_by_rows
+from .._kkt import singular_threshold, solve_by_rows
 from .._results import RESULTS
 from .._system import FlatSystem
 from .._written_out import written_out
@@ -24,6 +24,7 @@ class Separable(eqx.Module):
     - `y`, `z`: the state.
     - `a`: `M^{-1} f`, what the forces would do to free bodies.
     - `B`: `M^{-1} g_y^T`.
+    - `pivot`: the smallest one so far, of `M` and of `g_y B`, by the diagonal entry.
     - `lam`: the multipliers of the part before.
     """
 
@@ -31,6 +32,7 @@ class Separable(eqx.Module):
     z: Float[Array, " n"]
     a: Float[Array, " n"]
     B: Float[Array, "n nlam"]
+    pivot: FloatScalar
     lam: Float[Array, " nlam"]
 
 
@@ -108,29 +110,33 @@ def _places(fractions: tuple[float, ...], dtype: Any) -> Float[Array, "parts 2"]
     return jnp.asarray(np.stack([fractions, ends - fractions], 1), dtype)
 
 
-def _at(system: FlatSystem, t: FloatScalar, y: Array) -> tuple[Array, Array, Array]:
-    """`g_y`, `M^{-1} g_y^T` and `M^{-1} f`."""
-    none = jnp.zeros_like(y)
+def _at(system: FlatSystem, t: FloatScalar, y: Array) -> tuple[Array, Array, Array, Array]:
+    """`g_y`, `M^{-1} g_y^T` and `M^{-1} f`, and the smallest pivot of `M`."""
+    none, pivot = jnp.zeros_like(y), jnp.ones((), y.dtype)
     G = jax.jacfwd(system.holonomic, 1)(t, y)
     pushes = jnp.concatenate([G.T, system.f(t, y, none)[:, None]], 1)
     if system.p is not None:
-        pushes = solve_by_rows(jax.jacfwd(system.p, 2)(t, y, none), pushes)
-    return G, pushes[:, :-1], pushes[:, -1]
+        pushes, pivots = solve_by_rows(jax.jacfwd(system.p, 2)(t, y, none), pushes)
+        pivot = jnp.min(jnp.abs(pivots))
+    return G, pushes[:, :-1], pushes[:, -1], pivot
 
 
 def _start(system: FlatSystem, t: FloatScalar, y: Array, z: Array, lam: Array) -> Separable:
-    _, B, a = _at(system, t, y)
-    return Separable(y, z, a, B, lam)
+    G, B, a, pivot = _at(system, t, y)
+    pivots = solve_by_rows(G @ B, jnp.zeros((system.nlam, 1), y.dtype))[1]
+    return Separable(y, z, a, B, jnp.minimum(pivot, jnp.min(jnp.abs(pivots))), lam)
 
 
 def _end(
     system: FlatSystem, t: FloatScalar, h: FloatScalar, w: Array, y: Array, lam: Array
 ) -> Separable:
     """The second half of a part: the velocity that the constraints admit."""
-    G, B, a = _at(system, t, y)
+    G, B, a, pivot = _at(system, t, y)
     free = w + h / 2 * a
     rate = system.holonomic_rate(t, y, free)
-    return Separable(y, free - B @ solve_by_rows(G @ B, rate[:, None])[:, 0], a, B, lam)
+    push, pivots = solve_by_rows(G @ B, rate[:, None])
+    pivot = jnp.minimum(pivot, jnp.min(jnp.abs(pivots)))
+    return Separable(y, free - B @ push[:, 0], a, B, pivot, lam)
 
 
 def _found(
@@ -143,24 +149,24 @@ def _found(
     system, t0, y0, z0, h = operands
     dtype = y0.dtype
     rtol, atol = options.tolerances(dtype)
+    none, no = jnp.zeros((), jnp.int32), jnp.asarray(False)
 
     def part(carry, place):
-        at, iterations, good, nonfinite = carry
+        at, verdict = carry
         size, t = place[0] * h, t0 + place[1] * h
         t1 = t + size
         w = at.z + size / 2 * at.a
         free = at.y + size * w
-        scale = atol + rtol * jnp.max(jnp.abs(at.y))
-
-        # Newton's method converges quadratically: after a change that is as small as this, what
-        # is wrong is rounding error.
-        enough = jnp.sqrt(scale * jnp.max(jnp.abs(at.y))) / 30
+        scale = jnp.max(jnp.abs(at.y))
+        # Newton's method converges quadratically: after a change as small as this, what is wrong
+        # is rounding error.
+        enough = jnp.sqrt((atol + rtol * scale) * (atol + scale)) / 30
 
         def body(carry):
             mu, count, _ = carry
             y = free - at.B @ mu
             G = jax.jacfwd(system.holonomic, 1)(t1, y)
-            change = solve_by_rows(G @ at.B, system.holonomic(t1, y)[:, None])[:, 0]
+            change = solve_by_rows(G @ at.B, system.holonomic(t1, y)[:, None])[0][:, 0]
             return mu + change, count + 1, jnp.max(jnp.abs(at.B @ change))
 
         def unfinished(carry):
@@ -168,23 +174,50 @@ def _found(
             going = (change > enough) | (count == 0)
             return going & (change < jnp.inf) & (count < options.max_iterations)
 
-        begin = (size * size / 2 * at.lam, jnp.zeros((), jnp.int32), jnp.zeros((), dtype))
+        begin = (size * size / 2 * at.lam, none, jnp.zeros((), dtype))
         mu, count, change = jax.lax.while_loop(unfinished, body, begin)
-        good = good & (change <= enough)
-        nonfinite = nonfinite | ((count == 1) & ~(change < jnp.inf))
+        verdict = verdict.after(count, change, enough, options.max_iterations)
         lam = mu * (2 / (size * size))
         after = _end(system, t1, size, w - at.B @ mu / size, free - at.B @ mu, lam)
-        return (after, iterations + count, good, nonfinite), lam
+        after = eqx.tree_at(lambda x: x.pivot, after, jnp.minimum(at.pivot, after.pivot))
+        return (after, verdict), lam
 
-    begin = (_start(system, t0, y0, z0, lam), jnp.zeros((), jnp.int32), True, False)
-    begin = jax.tree.map(jnp.asarray, begin)
-    places = _places(fractions, dtype)
-    (end, iterations, good, nonfinite), all_lam = jax.lax.scan(part, begin, places)
-    good = good & jnp.all(jnp.isfinite(end.y)) & jnp.all(jnp.isfinite(end.z))
-    result = RESULTS.where(nonfinite, RESULTS.nonfinite, RESULTS.newton_diverged)
-    result = RESULTS.where(good, RESULTS.successful, result)
+    begin = (_start(system, t0, y0, z0, lam), _Verdict(none, jnp.asarray(True), no, no))
+    (end, verdict), all_lam = jax.lax.scan(part, begin, _places(fractions, dtype))
+    finite = jnp.all(jnp.isfinite(end.y)) & jnp.all(jnp.isfinite(end.z))
+    result = verdict.result(finite, end.pivot > singular_threshold(system.nz, dtype))
+    good = result == RESULTS.successful
     y1, z1 = jnp.where(good, end.y, y0), jnp.where(good, end.z, z0)
-    return y1, z1, RattleInfo(jnp.where(good, all_lam, 0), iterations, result)
+    return y1, z1, RattleInfo(jnp.where(good, all_lam, 0), verdict.iterations, result)
+
+
+class _Verdict(eqx.Module):
+    """On all iterations: how many, whether all converged, and why one did not."""
+
+    iterations: Int[Array, ""]
+    converged: BoolScalar
+    nonfinite: BoolScalar
+    limit: BoolScalar
+
+    def after(
+        self, count: Array, change: FloatScalar, enough: FloatScalar, most: int
+    ) -> "_Verdict":
+        """With one more: its count, its last change, and what would have been enough."""
+        converged = change <= enough
+        return _Verdict(
+            self.iterations + count,
+            self.converged & converged,
+            # Not finite at once: a function's doing. Not finite later: divergence.
+            self.nonfinite | (self.converged & (count == 1) & ~(change < jnp.inf)),
+            self.limit | (self.converged & ~converged & (count >= most)),
+        )
+
+    def result(self, finite: BoolScalar, regular: BoolScalar) -> RESULTS:
+        """In a word."""
+        result = RESULTS.where(self.limit, RESULTS.newton_iteration_limit, RESULTS.newton_diverged)
+        result = RESULTS.where(self.nonfinite, RESULTS.nonfinite, result)
+        result = RESULTS.where(regular, result, RESULTS.singular)
+        return RESULTS.where(self.converged & finite & regular, RESULTS.successful, result)
 
 
 def _through(
@@ -202,8 +235,7 @@ def _through(
         parameters = (system, t1, free, at.B)
         mu = jax.lax.stop_gradient(lam * (size * size / 2))
         mu = differentiable_root(_residual, parameters, mu, _linear_solve)
-        after = _end(system, t1, size, w - at.B @ mu / size, free - at.B @ mu, lam)
-        return after, None
+        return _end(system, t1, size, w - at.B @ mu / size, free - at.B @ mu, lam), None
 
     places = _places(fractions, y0.dtype)
     begin = _start(system, t0, y0, z0, jax.lax.stop_gradient(lam[0]))
@@ -218,13 +250,13 @@ def _residual(mu: Float[Array, " nlam"], parameters: tuple[Any, ...]) -> Float[A
 
 
 def _linear_solve(matvec: Any, rhs: Array, at: Array, parameters: tuple[Any, ...]) -> Array:
-    del matvec
-    system, t1, free, B = parameters
-    G = jax.jacfwd(system.holonomic, 1)(t1, free - B @ at)
-    return solve_by_rows(G @ B, rhs[:, None])[:, 0]
+    """Exact; how the solution depends on the matrix, `matvec` says."""
+    system, t1, free, B = stop_gradient(parameters)
+    matrix = jax.jacfwd(system.holonomic, 1)(t1, free - B @ stop_gradient(at)) @ B
 
+    def solve(matrix: Array, rhs: Array) -> Array:
+        return solve_by_rows(matrix, rhs[:, None])[0][:, 0]
 
-def unmoved(system: FlatSystem, dtype: Any) -> Float[Array, " nlam"]:
-    """Multipliers to start the first step with."""
-    return jnp.zeros(system.nlam, dtype)
-
+    return jax.lax.custom_linear_solve(
+        matvec, rhs, lambda _, b: solve(matrix, b), lambda _, b: solve(matrix.T, b)
+    )

@@ -16,11 +16,10 @@ from .._implicit import (
     preconditioned_solve,
     stop_gradient,
 )
-from .._kkt import AbstractLinearSolver, ELEMENTWISE_LIMIT
+from .._kkt import AbstractLinearSolver
 from .._results import RESULTS
 from .._system import FlatSystem
 from .._tableau import SparkTableau
-from .._written_out import written_out
 from ._decoupling import modified_jacobian, ModifiedJacobian
 from ._newton import modified_newton, NewtonOptions, NewtonResult
 from ._predict import constant_guess
@@ -104,10 +103,7 @@ def factorised_step(
     guess = stop_gradient(guess)
 
     frozen = stop_gradient((system, t0, y0, z0, h))
-    def solve(frozen, guess, idle):
-        return _solve_stages(frozen, tableau, linear_solver, guess, idle, options)
-
-    newton, factorised = _in_one_piece(system, solve)(frozen, guess, idle)
+    newton, factorised = _solve_stages(frozen, tableau, linear_solver, guess, idle, options)
     # Named too: the backward pass needs the verdict, and must not run Newton to get it.
     good = checkpoint_name(newton.result == RESULTS.successful, CHECKPOINT_NAME)
     finite = constant_guess(frozen[0], tableau, frozen[2], frozen[3])
@@ -149,30 +145,15 @@ def _equations(
         system, t0, y0, z0, h, _ = operands
         return stage_residual(system, tableau, t0, y0, z0, h)(x)
 
-    def solve(rhs, at, operands):
+    def linear_solve(matvec, rhs, at, operands):
         system, t0, _, _, h, jacobian = operands
         if jacobian is None:
             jacobian = modified_jacobian(system, tableau, linear_solver, t0, h, at)
-        _, matvec = jax.linearize(lambda x: residual(x, operands), at)
         return preconditioned_solve(
             matvec, jacobian.solve, jacobian.solve_transposed, rhs, EMPHASIS
         )
 
-    def linear_solve(matvec, rhs, at, operands):
-        del matvec
-        return _in_one_piece(operands[0], solve)(rhs, at, operands)
-
-    def in_one_piece(x, operands):
-        return _in_one_piece(operands[0], residual)(x, operands)
-
-    return in_one_piece, linear_solve
-
-
-def _in_one_piece(system: FlatSystem, function: Callable[..., T]) -> Callable[..., T]:
-    """The function, written out if the system is small."""
-    if system.nz + system.nlam + system.npsi > ELEMENTWISE_LIMIT:
-        return function
-    return lambda *operands: written_out(function, *operands)
+    return residual, linear_solve
 
 
 def _solve_stages(

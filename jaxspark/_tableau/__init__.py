@@ -3,6 +3,7 @@
 from ._composition import (
     Composition as Composition,
     composition_fractions as composition_fractions,
+    RolloutMethod as RolloutMethod,
 )
 from ._methods import (
     AbstractSparkMethod as AbstractSparkMethod,

@@ -1,5 +1,7 @@
 """Symmetric compositions: methods of high order from steps of one of low order."""
 
+from typing import TypeAlias
+
 import equinox as eqx
 import numpy as np
 
@@ -71,7 +73,7 @@ def composition_fractions(order: int) -> tuple[float, ...]:
     return tuple(float(x) for x in (*half, middle, *half[::-1]))
 
 
-class Composition(AbstractSparkMethod):
+class Composition(eqx.Module):
     """A method of higher order: steps of a symmetric one, some of them backward.
 
         jaxspark.rollout(system, jaxspark.Composition(jaxspark.Lobatto(2), 8), ...)
@@ -99,32 +101,34 @@ class Composition(AbstractSparkMethod):
     """
 
     method: AbstractSparkMethod
-    tableau: SparkTableau = eqx.field(static=True, repr=False)
-    fractions: tuple[float, ...] = eqx.field(static=True, repr=False)
-    composed_order: int = eqx.field(static=True)
+    order: int = eqx.field(static=True)
+    parts: tuple[float, ...] = eqx.field(static=True, repr=False)
 
     def __init__(self, method: AbstractSparkMethod, order: int):
-        if not isinstance(method, AbstractSparkMethod) or isinstance(method, Composition):
+        if not isinstance(method, AbstractSparkMethod):
             raise TypeError(f"method must be a SPARK method such as Lobatto(2); got {method!r}.")
         if not method.tableau.symmetric:
             raise ValueError(f"Only symmetric methods can be composed; {method!r} is not.")
-        self.fractions = composition_fractions(order)
+        self.parts = composition_fractions(order)
         if method.order >= order:
             raise ValueError(
                 f"{method!r} is of order {method.order} already: a composition of order {order} "
                 "gains nothing."
             )
-        self.method, self.tableau, self.composed_order = method, method.tableau, order
+        self.method, self.order = method, order
 
     @property
-    def parts(self) -> tuple[float, ...]:
-        """The fractions of a step that its parts make."""
-        return self.fractions
+    def tableau(self) -> SparkTableau:
+        """That of the method whose steps are composed."""
+        return self.method.tableau
 
     @property
-    def order(self) -> int:
-        """The order of `y` and `z`."""
-        return self.composed_order
+    def stages(self) -> int:
+        """The number of internal stages of each part."""
+        return self.method.stages
 
     def __repr__(self) -> str:
         return f"Composition({self.method!r}, order={self.order})"
+
+
+RolloutMethod: TypeAlias = AbstractSparkMethod | Composition

@@ -80,8 +80,7 @@ def scan(run: Run, params: dict[str, Any], operands: Sequence[Scalars]) -> list[
     y_avals = closed.out_avals[carried:]
     tables = _Tables(length)
     places = [
-        tables.add(x, aval)
-        for x, aval in zip(operands[consts + carried :], x_avals, strict=True)
+        tables.add(x, aval) for x, aval in zip(operands[consts + carried :], x_avals, strict=True)
     ]
 
     def body(carry, rows):
@@ -90,9 +89,7 @@ def scan(run: Run, params: dict[str, Any], operands: Sequence[Scalars]) -> list[
         return tuple(results[:count]), _side_by_side(results[count:], y_avals)
 
     start = tuple(numbers_of(carry, carry_avals))
-    end, ys = jax.lax.scan(
-        body, start, tables.arrays, length=length, reverse=params["reverse"]
-    )
+    end, ys = jax.lax.scan(body, start, tables.arrays, length=length, reverse=params["reverse"])
     return [*arrays_of(end, carry_avals), *_from_tables(ys, length, y_avals)]
 
 

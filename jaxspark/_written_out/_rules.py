@@ -43,7 +43,11 @@ def _convert(arithmetic, params, operands, out):
     def convert(item: Scalar) -> Scalar:
         if isinstance(item, np.generic):
             return np.asarray(item).astype(dtype)[()]
-        return item if item.dtype == dtype else arithmetic.apply(lambda x: x.astype(dtype), item, key=dtype)
+        return (
+            item
+            if item.dtype == dtype
+            else arithmetic.apply(lambda x: x.astype(dtype), item, key=dtype)
+        )
 
     return Scalars(out.shape, [convert(item) for item in operands[0].items])
 
@@ -171,6 +175,7 @@ OTHERS = {"acosh", "asinh", "atanh", "cbrt", "ceil", "clamp", "erf", "erfc", "er
 OTHERS |= {"expm1", "floor", "lgamma", "log1p", "logistic", "nextafter", "rem", "round", "rsqrt"}
 OTHERS |= {"digamma", "reduce_precision", "xor"}
 
+
 def _least(dtype: np.dtype) -> np.generic:
     floating = np.issubdtype(dtype, np.floating)
     return np.asarray(-np.inf if floating else np.iinfo(dtype).min, dtype)[()]
@@ -190,9 +195,7 @@ REDUCTIONS: dict[str, tuple[Callable, Callable, Callable]] = {
 }
 
 
-def moved(
-    name: str, params: dict[str, Any], operands: Operands
-) -> list[Scalars] | None:
+def moved(name: str, params: dict[str, Any], operands: Operands) -> list[Scalars] | None:
     """The results of a primitive that only moves numbers; `None` if it depends on values."""
     if name not in MOVES:
         return None

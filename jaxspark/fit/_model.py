@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._system import AbstractConstrainedSystem
-from .._tableau import AbstractSparkMethod, Gauss
+from .._tableau import AbstractSparkMethod, Composition, Gauss
 from ._initial import Start
 from ._robust import AbstractLoss, Squares
 
@@ -53,7 +53,7 @@ class Model(eqx.Module):
     parameters: Any
     start: Start
     step: float = eqx.field(static=True)
-    method: AbstractSparkMethod = Gauss(2)
+    method: AbstractSparkMethod | Composition = Gauss(2)
     noise: Mapping[str, float] | None = None
     inputs: Mapping[str, Interpolation] | None = eqx.field(static=True, default=None)
     delays: Callable[[Any], Mapping[str, Any]] | None = None
