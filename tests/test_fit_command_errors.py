@@ -135,7 +135,10 @@ WRONG_SIMULATIONS = {
     "order": (["--t1", "1", "--t0", "2"], "must be later than --t0"),
     "no step": (["--t1", "1", "--dt", "2"], "there are 0 steps"),
     "name": (["--t1", "1", "--set", "lenght=1"], 'no parameter "lenght". Did you mean "length"?'),
-    "value": (["--t1", "1", "--set", "length=-1"], "length = -1 is not possible"),
+    "value": (
+        ["--t1", "1", "--set", "length=-1"],
+        "length = -1 is not possible: it must be above 0.\n",
+    ),
     "number": (["--t1", "1", "--set", "length=long"], "is not a finite number"),
     "form": (["--t1", "1", "--set", "length"], "is not of the form name=value"),
     "no inputs": (["--inputs", "a.csv"], "the model has no inputs"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from findings import estimates, findings, profile, trial
-from jaxspark.fit._findings import Combination, Estimate
+from jaxspark.fit._findings import Combination, Estimate, Whiteness
 from jaxspark.fit._report import (
     figures,
     from_json,
@@ -20,8 +20,9 @@ from jaxspark.fit._report import (
 )
 from jaxspark.fit._report._digits import interval, number, percent, rounded, seconds, whole
 from jaxspark.fit._report._labels import labelled
-from jaxspark.fit._report._verdict import ending, verdict
-from pages import Elements, empty, same
+from jaxspark.fit._report._verdict import checks, ending, verdict
+from jaxspark.fit._score import Criteria, HoldOutScore
+from pages import Elements, empty, rows, same
 
 
 @pytest.mark.parametrize(
@@ -130,6 +131,61 @@ def test_verdict():
     failed = trial("new", 0.5, held_out=True, count=100)
     failed.channels[0].predicted[40:] = np.inf
     assert "the prediction of the held-out trial failed" in verdict(findings(trials=(failed,)))
+
+
+def test_no_motion():
+    flat = findings(flat=True)
+    said = "the model explains no more than constants do"
+    assert f"not identifiable; {said}; residuals of" in verdict(flat)
+    (check,) = (check for check in checks(flat) if check.title == "Motion")
+    assert (check.state, check.words) == ("bad", said)
+    assert "Motion" not in {check.title for check in checks(findings())}
+    assert "explains no more than constants" in to_html(flat)
+
+
+def test_errors_for_correlated_residuals():
+    assert "correlated" not in to_text(findings()).split("Fit")[0]
+    known, other, *rest = estimates()
+    rest[3] = dataclasses.replace(rest[3], correlated_error=0.02)
+    given = findings(estimates=(dataclasses.replace(known, correlated_error=0.0087), other, *rest))
+    lines = to_text(given).splitlines()
+    at = lines.index("Parameters") + 1
+    assert lines[at].split()[:5] == ["parameter", "value", "error", "if", "correlated"]
+    end = lines[at].index("if correlated") + len("if correlated")
+    column = [line[:end].split()[-1] for line in lines[at + 1 : at + 9]]
+    # Neither what is held nor what the data do not tell has an error.
+    assert column == ["0.0087"] + 7 * ["-"]
+    page = to_html(given)
+    assert "± if correlated" in page and "± if correlated" not in to_html(findings())
+    crank, coupler = (
+        next(row for row in rows(page) if row[0] == name) for name in ("crank mass", "coupler mass")
+    )
+    assert crank[1:5] == ["0.2342", "0.0031", "0.0087", "1.3 %"]
+    assert coupler[1:5] == ["0.482", "0.013", "–", "2.6 %"]
+
+
+def test_why_whiteness_was_not_tested():
+    given = trial("uneven", 0.5, count=50)
+    first, second = given.channels
+    note = "not tested: the samples are not equidistant"
+    untested = [
+        dataclasses.replace(each, whiteness=Whiteness(np.full(3, np.nan), np.nan, np.nan, why))
+        for each, why in ((first, note), (second, ""))
+    ]
+    page = to_html(findings(trials=(dataclasses.replace(given, channels=tuple(untested)),)))
+    flags = [flag for flag in Elements(page).texts("span") if flag.startswith("not tested")]
+    assert flags == [note, "not tested"]
+
+
+def test_figures_to_compare_models():
+    given = findings(
+        criteria=Criteria(-10.0, -1234567.84, 26.05), hold_out=HoldOutScore(9, 1.1, -8.1, -0.9)
+    )
+    text, page = to_text(given), to_html(given)
+    assert "  AIC -1234567.8, BIC 26.1: smaller is better" in text
+    assert "  Log density of a held-out sample, in the mean: -0.9. Larger is better." in text
+    assert "AIC −1234567.8, BIC 26.1" in page and "in the mean: −0.9." in page
+    assert "AIC" not in to_text(findings()) and "Log density" not in to_html(findings())
 
 
 def test_held_out_error_is_rms_over_noise():

@@ -48,8 +48,9 @@ def estimate(
 ) -> Fit:
     """Estimate the parameters of a model by least squares, or a robust loss, from records.
 
-    Levenberg's and Marquardt's method on exact Jacobians, by forward differentiation of the
-    simulation; unknown noise is estimated along the way, channel by channel.
+    Levenberg's and Marquardt's method on exact Jacobians, by differentiation of the simulation:
+    forward, or in reverse for more unknowns than samples. Unknown noise is estimated along the
+    way, channel by channel.
 
     **Arguments:**
 

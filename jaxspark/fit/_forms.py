@@ -1,6 +1,7 @@
 """What physical values look like to the user, and as a vector."""
 
 import abc
+import math
 from typing import Any
 
 import equinox as eqx
@@ -58,6 +59,18 @@ def path_name(path: tuple[Any, ...]) -> str:
 def joined(name: str, suffix: str) -> str:
     """`"k[0]"` of `"k"` and `"[0]"`, `"link.mass"` of `"link"` and `"mass"`."""
     return f"{name}.{suffix}" if name and suffix and not suffix.startswith("[") else name + suffix
+
+
+def limits(form: AbstractForm | None, lower: float, upper: float) -> str:
+    """What a number of a parameter of this form can be, between bounds or infinity."""
+    words = f"it must be between {lower:g} and {upper:g}"
+    if math.isinf(upper):
+        words = f"it must be above {lower:g}"
+    if math.isinf(lower):
+        words = f"it must be below {upper:g}" if math.isfinite(upper) else "it must be finite"
+    if isinstance(form, RigidForm):
+        words += ", and the moments of inertia must satisfy the triangle inequality"
+    return words
 
 
 def _flat(array: Any, shape: tuple[int, ...]) -> Float[Array, "*lead n"]:

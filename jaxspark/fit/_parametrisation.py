@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import Args, FloatScalar
-from ._forms import RigidForm
+from ._forms import limits
 from ._parameter import Parameter
 
 
@@ -211,17 +211,10 @@ class Parametrisation(eqx.Module):
 
     def _possible(self, at: int, lower: float, upper: float) -> str:
         """What the entry of this number can be."""
-        limits = f"it must be between {lower:g} and {upper:g}"
-        if np.isinf(upper):
-            limits = f"it must be above {lower:g}"
-        if np.isinf(lower):
-            limits = f"it must be below {upper:g}" if np.isfinite(upper) else "it must be finite"
         name = self.names[at].split(" (trial ")[0]
         root = next(r for r in sorted(self.roots, key=len, reverse=True) if name.startswith(r))
         leaf = self.leaves[self.roots.index(root)]
-        if isinstance(leaf, Parameter) and isinstance(leaf.form, RigidForm):
-            limits += ", and the moments of inertia must satisfy the triangle inequality"
-        return limits
+        return limits(leaf.form if isinstance(leaf, Parameter) else None, lower, upper)
 
 
 def _constant(leaf: Any, dtype: Any) -> Any:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._check import unknown
-from ._forms import joined, path_name
+from ._forms import joined, limits, path_name
 from ._parameter import Parameter
 
 
@@ -78,7 +78,7 @@ def _changed(parameter: Parameter, names: list[str], given: Mapping[str, float])
         at = wrong[0] if wrong else int(np.flatnonzero(~np.isfinite(u))[0])
         lower, upper = (np.asarray(x) for x in parameter.transform.bounds(values))
         raise ValueError(
-            f"{names[at]} = {start[at]:g} is not possible: it must be above {lower[at]:g} and below"
-            f" {upper[at]:g}, and a body must have moments of inertia of some body."
+            f"{names[at]} = {start[at]:g} is not possible: "
+            f"{limits(parameter.form, float(lower[at]), float(upper[at]))}."
         )
     return eqx.tree_at(lambda p: p.start, parameter, start)

@@ -19,6 +19,17 @@ def free(findings: Findings) -> tuple[Estimate, ...]:
     return tuple(estimate for estimate in findings.estimates if not estimate.fixed)
 
 
+def any_correlated(estimates: tuple[Estimate, ...]) -> bool:
+    """Whether errors that allow for correlated residuals are known of any."""
+    return any(math.isfinite(estimate.correlated_error) for estimate in estimates)
+
+
+def correlated(estimate: Estimate) -> str:
+    """The standard error that allows for correlated residuals, as text."""
+    known = estimate.identifiable and not estimate.fixed
+    return rounded(estimate.value, estimate.correlated_error)[1] if known else MISSING
+
+
 def cells(estimate: Estimate) -> tuple[str, str, str, str, str]:
     """Value, standard error, relative error, interval and start, as text.
 

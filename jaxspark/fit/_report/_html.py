@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 from .._findings import Findings, Trial
 from ._animation import animation
 from ._digits import number, seconds, whole
-from ._estimates import flags, free
+from ._estimates import any_correlated, flags, free
 from ._figures import figures
 from ._labels import labelled
 from ._resources import resource
-from ._scores import pooled_ratio, scores
+from ._scores import comparisons, pooled_ratio, scores
 from ._svg import to_svg
 from ._tables import (
     combinations_table,
@@ -181,18 +181,23 @@ def _quality(findings: Findings) -> str:
                 "samples)."
             )
     text = " ".join(lines)
-    return (f"<p>{text} A model that explains all has 1.</p>\n" if text else "") + scores_table(
-        findings
+    compared = " ".join(comparisons(findings, pretty))
+    return (
+        (f"<p>{text} A model that explains all has 1.</p>\n" if text else "")
+        + scores_table(findings)
+        + (f"<p>{compared}</p>\n" if compared else "")
     )
 
 
 def _whiteness(findings: Findings, drawn: dict[str, Figure]) -> str:
     if not scores(findings):
         return ""
+    coloured = any_correlated(findings.estimates)
+    beside = " Errors “if correlated” allow for that." if coloured else ""
     return (
         "<p>If the model explains all but noise, residuals of different samples are independent. "
         "If they are not, something is missing in the model, and errors of the parameters may be "
-        "larger than they seem.</p>\n"
+        f"larger than they seem.{beside}</p>\n"
         + whiteness_table(findings)
         + _figure(
             drawn,

@@ -1,11 +1,13 @@
 """How well each channel of each trial is explained."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from .._findings import Channel, Findings, Trial
+from ._digits import number
 
 
 # Below this residuals are not called white.
@@ -49,6 +51,25 @@ def pooled_ratio(of: tuple[Score, ...]) -> float:
     if not samples:
         return math.nan
     return math.sqrt(sum(score.samples * score.ratio**2 for score in known) / samples)
+
+
+def comparisons(findings: Findings, shown: Callable[[str], str] = str) -> tuple[str, ...]:
+    """Sentences with figures that tell which of several models suits the same data best.
+
+    **Arguments:**
+
+    - `findings`: of one of them.
+    - `shown`: how numbers are set.
+    """
+    found, criteria, hold_out = [], findings.criteria, findings.hold_out
+    if criteria is not None:
+        # What counts are differences, of one or more.
+        aic, bic = (shown(f"{value:.1f}") for value in (criteria.aic, criteria.bic))
+        found.append(f"AIC {aic}, BIC {bic}: smaller is better, for models of the same data.")
+    if hold_out is not None:
+        each = shown(number(hold_out.log_density_each))
+        found.append(f"Log density of a held-out sample, in the mean: {each}. Larger is better.")
+    return tuple(found)
 
 
 def _score(trial: Trial, channel: Channel) -> Score:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._findings import Combination, Estimate, Findings
 from ._digits import interval, MISSING, number, percent, whole
-from ._estimates import cells, flags, free
+from ._estimates import any_correlated, cells, correlated, flags, free
 from ._scores import scores
 
 
@@ -65,9 +65,10 @@ def table(
 
 
 def estimates_table(caption: str, estimates: tuple[Estimate, ...], level: float) -> str:
-    """Values, errors, intervals and flags."""
+    """Values, errors, intervals and flags; errors for correlated residuals where these are."""
+    coloured = any_correlated(estimates)
     heads = (
-        "parameter", "value", "± error", "relative",
+        "parameter", "value", "± error", *(("± if correlated",) if coloured else ()), "relative",
         f"{pretty(number(100 * level))} % interval", "start", "unit", "",
     )  # fmt: skip
     rows = []
@@ -76,9 +77,11 @@ def estimates_table(caption: str, estimates: tuple[Estimate, ...], level: float)
             f'<span class="flag {"quiet" if flag == "held" else "bad"}">{flag}</span> '
             for flag in flags(estimate)
         )
-        numbers = (pretty(cell) for cell in cells(estimate))
+        value, error, *others = (pretty(cell) for cell in cells(estimate))
+        other = (pretty(correlated(estimate)),) if coloured else ()
+        numbers = (value, error, *other, *others)
         rows.append((escape(estimate.name), *numbers, _unit(estimate.unit), marks))
-    return table(caption, heads, rows, numeric=(1, 2, 3, 4, 5))
+    return table(caption, heads, rows, numeric=tuple(range(1, len(heads) - 2)))
 
 
 def scores_table(findings: Findings) -> str:
@@ -114,11 +117,12 @@ def whiteness_table(findings: Findings) -> str:
         "trial", "channel", "correlation of neighbours", "95 % bound", "lags outside",
         "Ljung–Box p", "",
     )  # fmt: skip
-    words = {True: "white", False: "not white", None: "not tested"}
+    words = {True: "white", False: "not white"}
     classes = {True: "good", False: "warn", None: "quiet"}
     rows = []
     for score in scores(findings):
         whiteness = score.channel.whiteness
+        said = whiteness.note or "not tested" if score.white is None else words[score.white]
         rows.append(
             (
                 escape(score.trial.name),
@@ -127,7 +131,7 @@ def whiteness_table(findings: Findings) -> str:
                 f"± {pretty(number(whiteness.bound, 2))}",
                 pretty(percent(score.outside)),
                 pretty(number(whiteness.p_value, 2)),
-                f'<span class="flag {classes[score.white]}">{words[score.white]}</span>',
+                f'<span class="flag {classes[score.white]}">{escape(said)}</span>',
             )
         )
     return table("Whiteness of the residuals", heads, rows, numeric=(2, 3, 4, 5))

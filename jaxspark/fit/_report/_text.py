@@ -5,9 +5,9 @@ import textwrap
 
 from .._findings import Estimate, Findings
 from ._digits import MISSING, number, seconds
-from ._estimates import cells, flags
+from ._estimates import any_correlated, cells, correlated, flags
 from ._labels import labelled
-from ._scores import pooled_ratio, scores
+from ._scores import comparisons, pooled_ratio, scores
 from ._verdict import ending, verdict
 
 
@@ -59,15 +59,18 @@ def _columns(title: str, heads: tuple[str, ...], rows: list[tuple[str, ...]], le
 def _estimates(title: str, estimates: tuple[Estimate, ...], level: float) -> str:
     if not estimates:
         return ""
+    coloured = any_correlated(estimates)
     heads = (
-        title[:-1].lower(), "value", "error", "relative", f"{number(100 * level)} % interval",
-        "start", "unit", "",
+        title[:-1].lower(), "value", "error", *(("if correlated",) if coloured else ()),
+        "relative", f"{number(100 * level)} % interval", "start", "unit", "",
     )  # fmt: skip
-    rows = [
-        (estimate.name, *cells(estimate), estimate.unit, ", ".join(flags(estimate)))
-        for estimate in estimates
-    ]
-    return _columns(title, heads, rows, "lrrrrrll")
+    rows = []
+    for estimate in estimates:
+        value, error, *others = cells(estimate)
+        other = (correlated(estimate),) if coloured else ()
+        marks = ", ".join(flags(estimate))
+        rows.append((estimate.name, value, error, *other, *others, estimate.unit, marks))
+    return _columns(title, heads, rows, "l" + "r" * (len(heads) - 3) + "ll")
 
 
 def _list(title: str, items: tuple[str, ...]) -> str:
@@ -95,9 +98,10 @@ def _quality(findings: Findings) -> str:
     heads = ("trial", "", "channel", "R^2", "rms", "unit", "rms/noise", "residuals")
     table = _columns("Fit", heads, rows, "lllrrlrl")
     pooled = pooled_ratio(tuple(score for score in of if score.trial.held_out))
-    if math.isnan(pooled):
-        return table
-    return f"{table}\n  Held-out trials together: {number(pooled, 3)} times the noise."
+    lines = [table]
+    if not math.isnan(pooled):
+        lines.append(f"Held-out trials together: {number(pooled, 3)} times the noise.")
+    return "\n  ".join([*lines, *comparisons(findings)])
 
 
 def _numerics(findings: Findings) -> str:

@@ -1,4 +1,4 @@
-"""Whether the fit can be trusted: four checks, and one sentence."""
+"""Whether the fit can be trusted: checks, and one sentence."""
 
 import math
 from typing import Literal, NamedTuple
@@ -27,10 +27,14 @@ class Check(NamedTuple):
 
 
 def checks(findings: Findings) -> tuple[Check, ...]:
-    """Did it converge, do the data tell all, are residuals white, do new trials agree?"""
+    """Did it converge, do the data tell all, are residuals white, do new trials agree?
+
+    Whether there is a motion at all is told only if there is none.
+    """
     return (
         _convergence(findings),
         _identifiability(findings),
+        *_motion(findings),
         _whiteness(scores(findings)),
         _prediction(scores(findings)),
     )
@@ -73,6 +77,12 @@ def _identifiability(findings: Findings) -> Check:
     if len(parameters) == 1:
         return Check(title, "good", "the free parameter is identifiable")
     return Check(title, "good", f"all {count} are identifiable")
+
+
+def _motion(findings: Findings) -> tuple[Check, ...]:
+    if not findings.flat:
+        return ()
+    return (Check("Motion", "bad", "the model explains no more than constants do"),)
 
 
 def _whiteness(of: tuple[Score, ...]) -> Check:
