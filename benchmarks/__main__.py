@@ -11,7 +11,7 @@ import jax
 from ._figures import report
 
 
-TOPICS = ("core", "dalembert", "adaptive", "stiff", "large", "fit")
+TOPICS = ("core", "dalembert", "adaptive", "stiff", "large", "fit", "speed")
 
 
 def main() -> int:

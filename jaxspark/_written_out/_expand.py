@@ -81,8 +81,8 @@ class Expansion:
         out = eqn.outvars[0].aval
         if name == "optimization_barrier":
             return operands
-        if name in CONTROL and not self.lanes:
-            return CONTROL[name](self.run, params, operands)
+        if name in CONTROL:
+            return CONTROL[name](self.run, self.lanes, params, operands)
         if name in FUNCTIONS or name in OTHERS:
             return [self._function(eqn, operands)]
         if name in REDUCTIONS:

@@ -17,8 +17,10 @@ Literal = jax.extend.core.Literal
 # Never fused with what uses them, or nothing to compute.
 FREE = {"cond", "convert_element_type", "neg", "scan", "slice", "squeeze", "while"}
 # How many operations some others are worth, and what may be computed again at most.
-WORTH = {"div": 4, "sqrt": 4, **dict.fromkeys(("acos", "asin", "atan", "atan2", "cos"), 20)}
-WORTH |= dict.fromkeys(("cosh", "exp", "log", "pow", "sin", "sinh", "tan", "tanh"), 20)
+TRANSCENDENTAL = 20
+WORTH = {"div": 4, "sqrt": 4}
+WORTH |= dict.fromkeys(("acos", "asin", "atan", "atan2", "cos", "cosh"), TRANSCENDENTAL)
+WORTH |= dict.fromkeys(("exp", "log", "pow", "sin", "sinh", "tan", "tanh"), TRANSCENDENTAL)
 KEEP = 12
 
 

@@ -4,18 +4,22 @@ import math
 from collections.abc import Sequence
 
 import jax
+import jax.extend
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from ._control import arrays_of
 from ._expand import ClosedJaxpr, Expansion
-from ._levels import as_one_kernel, in_levels
+from ._levels import as_one_kernel, in_levels, TRANSCENDENTAL, WORTH
 from ._scalars import Arithmetic, Scalars, TooLarge
 
 
 # Of larger computations the compiler makes no better program, but takes longer.
 LIMIT = 4000
+
+# So many lanes are computed side by side, if that is of use.
+MANY = 64
 
 
 def lowered(
@@ -49,6 +53,8 @@ def lowered(
     program = numbers_program(closed)
     if program is None:
         return None
+    if math.prod(sizes) >= MANY and not _has_transcendental(program.jaxpr):
+        return _side_by_side(closed, operands, sizes, lanes)
     run = in_levels(program)
 
     def one(packed: Float[Array, " n"]) -> Float[Array, " m"]:
@@ -64,6 +70,32 @@ def lowered(
         results.append(part.astype(aval.dtype))
         start += aval.size
     return results
+
+
+def _side_by_side(
+    closed: ClosedJaxpr,
+    operands: Sequence[Array],
+    sizes: tuple[int, ...],
+    lanes: Sequence[tuple[bool, ...]],
+) -> list[Array]:
+    """The same by kernels for each number, of all lanes: as fast as vector units are."""
+    expansion = Expansion(Arithmetic(LIMIT), sizes)
+    inputs = []
+    for x, flags in zip(operands, lanes, strict=True):
+        core = x.shape[sum(flags) :]
+        spread = tuple(size if flag else 1 for size, flag in zip(sizes, flags, strict=True))
+        inputs.append(expansion.unstack(jnp.reshape(x, spread + core)))
+    results = expansion.run(closed, inputs)
+    avals = closed.out_avals
+    return [expansion.stack(x, aval.dtype) for x, aval in zip(results, avals, strict=True)]
+
+
+def _has_transcendental(jaxpr: jax.extend.core.Jaxpr) -> bool:
+    """Whether there is a function that no vector unit computes."""
+    if any(WORTH.get(eqn.primitive.name, 1) >= TRANSCENDENTAL for eqn in jaxpr.eqns):
+        return True
+    inner = [j for eqn in jaxpr.eqns for j in jax.extend.core.jaxprs_in_params(eqn.params)]
+    return any(map(_has_transcendental, inner))
 
 
 def _row(

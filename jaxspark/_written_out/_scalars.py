@@ -76,8 +76,12 @@ class Arithmetic:
 
         - `key`: what tells the function from others; by default itself.
         """
-        known = (x.tobytes() if isinstance(x, np.generic) else id(x) for x in operands)
-        index = (function if key is None else key, *known)
+        known = [isinstance(x, np.generic) for x in operands]
+        if all(known):
+            # Kept, it would be found by programs in which it was not computed.
+            return function(*aligned(operands))
+        parts = (x.tobytes() if k else id(x) for x, k in zip(operands, known, strict=True))
+        index = (function if key is None else key, *parts)
         if index not in self._done:
             self._left -= 1
             if self._left < 0:
