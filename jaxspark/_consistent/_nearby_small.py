@@ -84,6 +84,7 @@ def _iterations(
 
 def _difference(state: Any, parameters: Any) -> Any:
     """Zero: the state less what it is as a differentiable function."""
-    x, operands = parameters
-    directions = normal_directions(*operands, saddle_solve)
-    return jax.tree.map(jnp.subtract, state, moved_onto(x, (*operands, *directions)))
+    x, (system, t, y, z) = parameters
+    directions = normal_directions(system, t, y, z, saddle_solve)
+    now = moved_onto(x, (system, t, y, z, *directions))
+    return jax.tree.map(jnp.subtract, state, now)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.core
 import jax.extend
 import jax.numpy as jnp
 import numpy as np
@@ -14,7 +15,7 @@ from jaxtyping import Array
 from ._control import CONTROL
 from ._levels import needed_equations
 from ._rules import FUNCTIONS, known, moved, OTHERS, REDUCTIONS, RULES
-from ._scalars import aligned, Arithmetic, Scalar, Scalars
+from ._scalars import aligned, Arithmetic, as_number, Scalar, Scalars
 
 
 Jaxpr = jax.extend.core.Jaxpr
@@ -106,7 +107,7 @@ class Expansion:
         def apply(*numbers: Scalar) -> Scalar:
             if in_numpy is not None and all(isinstance(x, np.generic) for x in numbers):
                 with np.errstate(all="ignore"):
-                    return np.asarray(in_numpy(*numbers), dtype)[()]
+                    return as_number(in_numpy(*numbers), dtype)
             return self.arithmetic.apply(bind, *numbers, key=key)
 
         spread = [operand.broadcast(shape).items for operand in operands]
@@ -121,7 +122,7 @@ class Expansion:
 
         def pair(a: Scalar, b: Scalar) -> Scalar:
             if isinstance(a, np.generic) and isinstance(b, np.generic):
-                return np.asarray(in_numpy(a, b), aval.dtype)[()]
+                return as_number(in_numpy(a, b), aval.dtype)
             return self.arithmetic.apply(function, a, b)
 
         def fold(row: np.ndarray) -> Scalar:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.extend
 import jax.numpy as jnp
 from jax.extend.core import Primitive
@@ -113,6 +114,10 @@ def _abstract(*operands, closed, sizes, lanes):
     return [aval.update(shape=(*sizes, *aval.shape)) for aval in closed.out_avals]
 
 
+def _zero(x: Any) -> Any:
+    return ad.Zero.from_primal_value(x)  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def _floating(aval) -> bool:
     return jnp.issubdtype(aval.dtype, jnp.inexact)
 
@@ -139,8 +144,7 @@ def _jvp(primals, tangents, *, closed, sizes, lanes):
     operands = [*primals, *(tangents[i] for i in moving)]
     changes = iter(_bind(program, operands, sizes, (*lanes, *(lanes[i] for i in moving))))
     return outputs, [
-        next(changes) if kept else ad.Zero.from_primal_value(x)
-        for x, kept in zip(outputs, floating, strict=True)
+        next(changes) if kept else _zero(x) for x, kept in zip(outputs, floating, strict=True)
     ]
 
 
@@ -157,7 +161,7 @@ def _transpose(cotangents, *operands, closed, sizes, lanes):
             full[i] = ct
 
         def forward(*directions):
-            arguments = [None] * len(operands)
+            arguments: list[Any] = [None] * len(operands)
             for i, value in zip((*given, *linear), (*known, *directions), strict=True):
                 arguments[i] = value
             return _call(closed, arguments)

@@ -8,11 +8,11 @@ import jax
 import numpy as np
 
 from .._blocks._movement import MOVES, scattered
-from ._scalars import Arithmetic, Scalar, Scalars
+from ._scalars import Arithmetic, as_number, Scalar, Scalars
 
 
 Operands = Sequence[Scalars]
-Rule = Callable[[Arithmetic, dict[str, Any], Operands, Any], Scalars]
+Rule = Callable[[Arithmetic, dict[str, Any], Operands, Any], Scalars | None]
 
 
 def _elementwise(name: str) -> Rule:
@@ -42,7 +42,7 @@ def _convert(arithmetic, params, operands, out):
 
     def convert(item: Scalar) -> Scalar:
         if isinstance(item, np.generic):
-            return np.asarray(item).astype(dtype)[()]
+            return as_number(item, dtype)
         return (
             item
             if item.dtype == dtype
@@ -178,12 +178,12 @@ OTHERS |= {"digamma", "reduce_precision", "xor"}
 
 def _least(dtype: np.dtype) -> np.generic:
     floating = np.issubdtype(dtype, np.floating)
-    return np.asarray(-np.inf if floating else np.iinfo(dtype).min, dtype)[()]
+    return as_number(-np.inf if floating else np.iinfo(dtype).min, dtype)
 
 
 def _greatest(dtype: np.dtype) -> np.generic:
     floating = np.issubdtype(dtype, np.floating)
-    return np.asarray(np.inf if floating else np.iinfo(dtype).max, dtype)[()]
+    return as_number(np.inf if floating else np.iinfo(dtype).max, dtype)
 
 
 # Folded with a function of two numbers; its values; what an empty one gives.

@@ -142,10 +142,15 @@ class Arithmetic:
 
     def total(self, items: Iterable[Scalar], dtype: np.dtype) -> Scalar:
         """The sum, from the first to the last."""
-        result: Scalar = np.zeros((), dtype)[()]
+        result: Scalar = as_number(0, dtype)
         for item in items:
             result = self.add(result, item)
         return result
+
+
+def as_number(value: Any, dtype: np.dtype) -> np.generic:
+    """A number that is known, of this type."""
+    return np.asarray(value).astype(dtype).reshape(1)[0]
 
 
 def is_known(a: Scalar, value: int) -> bool:
