@@ -1,5 +1,6 @@
 """A figure: what was measured, against which target, and whether it was reached."""
 
+import pathlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -56,6 +57,22 @@ def chosen(parts: Mapping[str, Callable[[bool], Iterator[Figure]]], only: str | 
     for name, part in parts.items():
         if only in (None, name):
             yield from part(False)
+
+
+def topic(
+    parts: Mapping[str, Callable[[bool], Iterator[Figure]]],
+) -> tuple[Callable[..., Iterator[Figure]], Callable[[], Iterator[Figure]]]:
+    """`figures` and `smoke` of a topic without pictures: all parts in full or one; all, tiny."""
+
+    def figures(only: str | None = None, plots: pathlib.Path | None = None) -> Iterator[Figure]:
+        del plots
+        return chosen(parts, only)
+
+    def smoke() -> Iterator[Figure]:
+        for part in parts.values():
+            yield from part(True)
+
+    return figures, smoke
 
 
 def report(figures: Iterable[Figure]) -> bool:

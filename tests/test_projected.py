@@ -165,3 +165,28 @@ def test_needs_its_term():
             diffrax.ODETerm(lambda t, y, args: y), jaxspark.Projected(diffrax.Tsit5()),
             0.0, 1.0, 0.1, (jnp.zeros(2), jnp.zeros(2)),
         )  # fmt: skip
+
+
+def test_second_derivatives_of_accelerations():
+    # Written out, and found by elimination: derivatives come from the equations, to every order.
+    def lagrangian(t, q, v, args):
+        mass = jnp.array([1.0, args]) * (1 + q[0] ** 2)
+        return 0.5 * jnp.sum(mass * v**2) - q[1]
+
+    def holonomic(t, q, args):
+        return (jnp.sum(q**2) - 1)[None] / 2
+
+    field = jaxspark.underlying_ode(jaxspark.LagrangianSystem(lagrangian, holonomic))
+    q, v = jnp.array([0.6, -0.8]), jnp.array([0.8, 0.6])
+
+    def of_mass(mass):
+        return jnp.sum(jnp.sin(field(0.0, (q, v), mass)[1]))
+
+    mass, step = jnp.asarray(1.3), 1e-5
+    gradient = jax.jit(jax.grad(of_mass))
+    expected = (gradient(mass + step) - gradient(mass - step)) / (2 * step)
+    for outer in (jax.jacfwd, jax.jacrev):
+        for inner in (jax.jacfwd, jax.jacrev):
+            assert float(jax.jit(outer(inner(of_mass)))(mass)) == pytest.approx(
+                float(expected), rel=1e-7
+            )

@@ -1,9 +1,8 @@
 """The figures of adaptive solutions: work, errors, transformations, robustness, long times."""
 
-import pathlib
 from collections.abc import Callable, Iterator
 
-from .._figures import chosen, Figure
+from .._figures import Figure, topic
 from ._proportionality import proportionality
 from ._reversible import reversible
 from ._robustness import robustness
@@ -19,14 +18,4 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "reversible": reversible,
 }
 
-
-def figures(only: str | None = None, plots: pathlib.Path | None = None) -> Iterator[Figure]:
-    """All figures of the topic, or those of one part; there are no pictures."""
-    del plots
-    return chosen(PARTS, only)
-
-
-def smoke() -> Iterator[Figure]:
-    """Every part, tiny."""
-    for part in PARTS.values():
-        yield from part(True)
+figures, smoke = topic(PARTS)

@@ -163,7 +163,6 @@ def iterate_nearby(
     update: Callable[[Any], tuple[Any, tuple[Array, Array]]],
     start: Any,
     state: tuple[Float[Array, " ny"], Float[Array, " nz"]],
-    done: BoolScalar | None = None,
 ) -> tuple[Any, BoolScalar]:
     """Iterate until what is left of the changes of the state is rounding error.
 
@@ -172,7 +171,6 @@ def iterate_nearby(
     - `update`: the next iterate, and by how much the state changes.
     - `start`: the first iterate.
     - `state`: `y` and `z`, by whose sizes changes are measured.
-    - `done`: whether the first iterate needs no other.
 
     **Returns:** the last iterate, and whether it is as good as it gets.
     """
@@ -192,8 +190,7 @@ def iterate_nearby(
 
     no = jnp.asarray(False)
     infinity = jnp.asarray(jnp.inf, state[0].dtype)
-    done = no if done is None else done
-    carry = (start, jnp.zeros((), jnp.int32), infinity, done, no)
+    carry = (start, jnp.zeros((), jnp.int32), infinity, no, no)
     x, _, _, done, _ = jax.lax.while_loop(unfinished, body, carry)
     return x, done
 

@@ -122,9 +122,8 @@ def _eliminate(
         # Row k becomes this one; all others lose their entry in column k, then left away.
         others = work[:, 1:] - work[:, :1] * row[None, :]
         work = jnp.where(np.arange(n)[:, None] == k, row[None, :], others)
-    diagonal, epsilon = jnp.diagonal(matrix), jnp.finfo(matrix.dtype).eps
-    ratios = jnp.stack(pivots) / jnp.where(diagonal == 0, 1, diagonal)
-    return work, jnp.all((ratios > epsilon**0.25) & (ratios <= 1 + epsilon**0.5))
+    diagonal = jnp.diagonal(matrix)
+    return work, _definite(jnp.stack(pivots) / jnp.where(diagonal == 0, 1, diagonal))
 
 
 def saddle_by_rows(
@@ -153,8 +152,12 @@ def saddle_by_rows(
 
 
 def _definite(ratios: Float[Array, " n"]) -> Bool[Array, ""]:
-    """Whether every pivot is smaller than its diagonal entry, as those of definite matrices are,
-    but not too small."""
+    """Whether pivots are smaller than their diagonal entries, as those of definite matrices are.
+
+    But not too small.
+
+    - `ratios`: of each to its diagonal entry.
+    """
     epsilon = jnp.finfo(ratios.dtype).eps
     return jnp.all((ratios > epsilon**0.25) & (ratios <= 1 + epsilon**0.5))
 

@@ -75,8 +75,9 @@ def rattle_steps(
     as one piece of code.
 
     Source: H. Andersen, *RATTLE: a "velocity" version of the SHAKE algorithm*, J. Comput. Phys.
-    52 (1983); L. O. Jay, *Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian
-    systems*, SIAM J. Numer. Anal. 33 (1996).
+    52 (1983); E. Hairer, Ch. Lubich & G. Wanner, *Geometric Numerical Integration*, 2nd edition,
+    section VII.1.4; L. O. Jay, *Symplectic partitioned Runge-Kutta methods for constrained
+    Hamiltonian systems*, SIAM J. Numer. Anal. 33 (1996).
     """
     idle = h == 0
     # An idle lane computes with h = 1 and throws the result away: no division by zero.
@@ -127,6 +128,15 @@ def _start(system: FlatSystem, t: FloatScalar, y: Array, z: Array, lam: Array) -
     return Separable(y, z, a, B, jnp.minimum(pivot, jnp.min(jnp.abs(pivots))), lam)
 
 
+def _without_constraints(
+    at: Separable, place: Float[Array, " 2"], t0: FloatScalar, h: FloatScalar
+) -> tuple[FloatScalar, FloatScalar, Array, Array]:
+    """The size of a part and its final time; `w` and `y1` if no constraint pushed."""
+    size = place[0] * h
+    w = at.z + size / 2 * at.a
+    return size, t0 + place[1] * h + size, w, at.y + size * w
+
+
 def _end(
     system: FlatSystem, t: FloatScalar, h: FloatScalar, w: Array, y: Array, lam: Array
 ) -> Separable:
@@ -153,10 +163,7 @@ def _found(
 
     def part(carry, place):
         at, verdict = carry
-        size, t = place[0] * h, t0 + place[1] * h
-        t1 = t + size
-        w = at.z + size / 2 * at.a
-        free = at.y + size * w
+        size, t1, w, free = _without_constraints(at, place, t0, h)
         scale = jnp.max(jnp.abs(at.y))
         # Newton's method converges quadratically: after a change as small as this, what is wrong
         # is rounding error.
@@ -228,10 +235,7 @@ def _through(
 
     def part(at, place_and_lam):
         place, lam = place_and_lam
-        size, t = place[0] * h, t0 + place[1] * h
-        t1 = t + size
-        w = at.z + size / 2 * at.a
-        free = at.y + size * w
+        size, t1, w, free = _without_constraints(at, place, t0, h)
         parameters = (system, t1, free, at.B)
         mu = jax.lax.stop_gradient(lam * (size * size / 2))
         mu = differentiable_root(_residual, parameters, mu, _linear_solve)

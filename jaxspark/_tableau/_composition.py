@@ -59,9 +59,12 @@ def composition_fractions(order: int) -> tuple[float, ...]:
 
     **Raises:** `ValueError` for other orders.
 
-    Source: E. Hairer, Ch. Lubich & G. Wanner, *Geometric Numerical Integration*, 2nd edition,
-    V.3.2, (II.4.5), (V.3.11), (V.3.13) and table V.3.1; M. Sofroniou & G. Spaletta, *Derivation of
-    symmetric composition constants for symmetric integrators*, Optim. Methods Softw. 20 (2005).
+    Source: M. Suzuki, *Fractal decomposition of exponential operators*, Phys. Lett. A 146 (1990);
+    W. Kahan & R.-C. Li, *Composition constants for raising the orders of unconventional schemes
+    for ordinary differential equations*, Math. Comp. 66 (1997); M. Sofroniou & G. Spaletta,
+    *Derivation of symmetric composition constants for symmetric integrators*, Optim. Methods
+    Softw. 20 (2005). All are in E. Hairer, Ch. Lubich & G. Wanner, *Geometric Numerical
+    Integration*, 2nd edition, section V.3.2. The tests verify the order conditions.
     """
     if order == 4:
         half = [_ORDER_4, _ORDER_4]

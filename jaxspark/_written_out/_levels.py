@@ -21,6 +21,8 @@ TRANSCENDENTAL = 20
 WORTH = {"div": 4, "sqrt": 4}
 WORTH |= dict.fromkeys(("acos", "asin", "atan", "atan2", "cos", "cosh"), TRANSCENDENTAL)
 WORTH |= dict.fromkeys(("exp", "log", "pow", "sin", "sinh", "tan", "tanh"), TRANSCENDENTAL)
+WORTH |= dict.fromkeys(("cbrt", "erf", "erfc", "exp2", "expm1", "log1p"), TRANSCENDENTAL)
+WORTH |= dict.fromkeys(("acosh", "asinh", "atanh", "lgamma", "logistic"), TRANSCENDENTAL)
 KEEP = 12
 
 

@@ -28,9 +28,11 @@ def written_out(function: Callable[..., T], *operands: Any) -> T:
     Small arrays are taken apart into numbers, and what is known of these when the function is
     traced is made use of: nothing is multiplied by a zero of a sparse matrix, nor added to
     it. Of a system with a few unknowns a compiler makes one piece of straight code, ten times
-    as fast as one of kernels for small arrays, and compiles it sooner; in a batch the
-    lanes of each number lie side by side, as vector units want it. Loops inside, and
-    whatever else has no rule, are left as they are; so is everything, if it is too large.
+    as fast as one of kernels for small arrays, and compiles it sooner. Loops and branches inside
+    are written out, too. A batch is a loop over its lanes, each with trips of its own; with many
+    lanes, and without functions such as sines, the lanes of each number lie side by side, as
+    vector units want it. What is too large, or has a part without a rule, is left as it is, and
+    so is everything on other platforms than CPUs.
 
     Derivatives are those of the function, written out in turn: nothing inside is kept for a
     backward pass but the operands.
