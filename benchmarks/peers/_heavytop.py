@@ -13,7 +13,7 @@ INERTIA = (0.234375, 0.46875, 0.234375)  # kg m^2, about the centre of mass
 CENTRE = (0.0, 1.0, 0.0)  # m, from the fixed point, in the body's axes
 
 
-def _rotate(quaternion: Scalars, u: Scalars) -> Scalars:
+def rotate(quaternion: Scalars, u: Scalars) -> Scalars:
     """`R(quaternion) u` for a unit quaternion, the scalar part first."""
     w, x, y, z = quaternion
     tx = 2.0 * (y * u[2] - z * u[1])
@@ -26,7 +26,7 @@ def _rotate(quaternion: Scalars, u: Scalars) -> Scalars:
     ]
 
 
-def _turning(quaternion: Scalars, w: Scalars) -> Scalars:
+def turning(quaternion: Scalars, w: Scalars) -> Scalars:
     """The derivative of the quaternion, half of `quaternion * (0, w)`."""
     a, b, c, d = quaternion
     return [
@@ -52,7 +52,7 @@ class HeavyTop(Mechanism):
     def kin(self, m: Any, q: Scalars, v: Scalars) -> Scalars:
         """The velocity of the centre of mass, and the quaternion's."""
         del m
-        return [*v[:3], *_turning(q[3:7], v[3:6])]
+        return [*v[:3], *turning(q[3:7], v[3:6])]
 
     def mass(self, m: Any, q: Scalars) -> Sequence[Scalars]:
         """The mass and the moments of inertia on the diagonal."""
@@ -70,4 +70,4 @@ class HeavyTop(Mechanism):
     def holonomic(self, m: Any, t: Any, q: Scalars) -> Scalars:
         """The centre of mass is where the rotation says."""
         del m, t
-        return [a - b for a, b in zip(q[:3], _rotate(q[3:7], CENTRE), strict=True)]
+        return [a - b for a, b in zip(q[:3], rotate(q[3:7], CENTRE), strict=True)]

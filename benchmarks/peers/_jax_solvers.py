@@ -17,6 +17,7 @@ from ._run import Run
 from ._system import constrained_system
 
 
+KKT_ODE = "diffrax Dopri8, KKT ODE"
 MAX_STEPS = 50_000  # of explicit methods, which may drift to where no step is small enough
 
 Integrate = Callable[[jax.Array], tuple[jax.Array, jax.Array, jax.Array]]
@@ -88,7 +89,7 @@ def drifting(mechanism: Mechanism) -> Compiled:
     """Dopri8 on the underlying ODE as anyone would write it down, without projections."""
     start = jnp.concatenate(Arrays(mechanism).state())
     term = diffrax.ODETerm(kkt_ode(mechanism))
-    return Compiled("drifting Dopri8", _explicit(mechanism, term, diffrax.Dopri8(), start))
+    return Compiled(KKT_ODE, _explicit(mechanism, term, diffrax.Dopri8(), start))
 
 
 def _explicit(

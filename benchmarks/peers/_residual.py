@@ -1,14 +1,16 @@
 """Residual forms `F(t, x, x') = 0` of a mechanism, for solvers of implicit equations."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ._emit import compiled
 from ._mechanism import Mechanism
 from ._require import peer
+from ._symbols import Symbols
 
 
 Form = Literal["ggl", "gglint"]
@@ -35,6 +37,7 @@ class Residual:
     algebraic: list[int]
 
 
+@functools.lru_cache(maxsize=2)  # numba takes seconds
 def residual(mechanism: Mechanism, form: Form) -> Residual:
     """The equations of Gear, Gupta and Leimkuhler: constraints on both levels, index 2.
 
@@ -46,7 +49,7 @@ def residual(mechanism: Mechanism, form: Form) -> Residual:
     for the integrals.
     """
     casadi = peer("casadi")
-    symbols = _Symbols(casadi, mechanism)
+    symbols = Symbols(casadi, mechanism)
     new = casadi.SX.sym
     qdot, vdot = new("qdot", mechanism.nq), new("vdot", mechanism.nv)
     lam, mu = new("lam", symbols.rows.size1()), new("mu", symbols.position.size1())
@@ -63,7 +66,7 @@ def residual(mechanism: Mechanism, form: Form) -> Residual:
     xdot = casadi.vertcat(qdot, vdot, lamdot, mudot)
     by_x, by_xdot = casadi.jacobian(equations, x), casadi.jacobian(equations, xdot)
     inputs, c = [symbols.t, x, xdot], new("c")
-    x0, xdot0 = _start(casadi, mechanism, symbols, form)
+    x0, xdot0 = _start(mechanism, symbols, form)
     differential = mechanism.nq + mechanism.nv
     return Residual(
         compiled("function", inputs, [equations], (0,)),
@@ -75,52 +78,10 @@ def residual(mechanism: Mechanism, form: Form) -> Residual:
     )
 
 
-class _Symbols:
-    """The functions of a mechanism as CasADi's expressions of `t`, `q`, `v`."""
-
-    def __init__(self, casadi: Any, mechanism: Mechanism):
-        def column(entries):
-            return casadi.SX(casadi.vertcat(*entries)) if len(entries) else casadi.SX(0, 1)
-
-        def matrix(rows):
-            return casadi.SX(casadi.vertcat(*(casadi.horzcat(*row) for row in rows)))
-
-        new = casadi.SX.sym
-        self.t, self.q, self.v = new("t"), new("q", mechanism.nq), new("v", mechanism.nv)
-        q, v = casadi.vertsplit(self.q), casadi.vertsplit(self.v)
-        self.kin = column(mechanism.kin(casadi, q, v))
-        self.turn = casadi.jacobian(self.kin, self.v)
-        self.mass = matrix(mechanism.mass(casadi, q))
-        self.force = column(mechanism.force(casadi, self.t, q, v))
-        self.position = column(mechanism.holonomic(casadi, self.t, q))
-        self.g_rows = casadi.mtimes(casadi.jacobian(self.position, self.q), self.turn)
-        self.rows = self.g_rows
-        self.rate = casadi.mtimes(self.rows, self.v) + casadi.jacobian(self.position, self.t)
-        blades = mechanism.nonholonomic(casadi, q)
-        if blades:
-            self.rows = casadi.vertcat(self.rows, matrix(blades))
-            self.rate = casadi.vertcat(self.rate, casadi.mtimes(matrix(blades), self.v))
-
-
-def _start(
-    casadi: Any, mechanism: Mechanism, symbols: _Symbols, form: Form
-) -> tuple[np.ndarray, np.ndarray]:
+def _start(mechanism: Mechanism, symbols: Symbols, form: Form) -> tuple[np.ndarray, np.ndarray]:
     """Consistent `x` and `x'` at the initial time, from the index-1 equations."""
-    number = symbols.rows.size1()
-    bias = casadi.mtimes(casadi.jacobian(symbols.rate, symbols.q), symbols.kin)
-    bias = bias + casadi.jacobian(symbols.rate, symbols.t)
-    matrix = casadi.blockcat(
-        [[symbols.mass, symbols.rows.T], [symbols.rows, casadi.SX(number, number)]]
-    )
-    values = casadi.Function(
-        "start",
-        [symbols.t, symbols.q, symbols.v],
-        [matrix, casadi.vertcat(symbols.force, -bias), symbols.kin],
-    )(0.0, mechanism.q0, mechanism.v0)
-    matrix, rhs, qdot = (np.array(value) for value in values)
-    solution = np.linalg.solve(matrix, rhs[:, 0])
-    vdot, lam = solution[: mechanism.nv], solution[mechanism.nv :]
-    none, zeros = np.zeros(number), np.zeros(symbols.position.size1())
+    qdot, vdot, lam = symbols.start(mechanism.q0, mechanism.v0)
+    none, zeros = np.zeros(len(lam)), np.zeros(symbols.position.size1())
     held, moving = (none, lam) if form == "gglint" else (lam, none)
     x0 = np.concatenate([mechanism.q0, mechanism.v0, held, zeros])
-    return x0, np.concatenate([qdot[:, 0], vdot, moving, zeros])
+    return x0, np.concatenate([qdot, vdot, moving, zeros])

@@ -13,7 +13,7 @@ from ._run import Run
 
 
 class SolveDAE:
-    """Radau IIA with three stages, with residuals and Jacobians that numba has compiled.
+    """Radau IIA, with residuals and Jacobians that numba has compiled.
 
     The multipliers of the index-2 form are not in the error test.
 
@@ -21,6 +21,7 @@ class SolveDAE:
 
     - `velocities`: whether they are in the error test.
     - `max_evaluations`: after how many a run fails; solve_dae has no limit of its own.
+    - `stages`: three, or five.
     """
 
     def __init__(
@@ -29,8 +30,9 @@ class SolveDAE:
         form: Form = "gglint",
         velocities: bool = True,
         max_evaluations: int = 10_000_000,
+        stages: int = 3,
     ):
-        self.name = "solve_dae Radau(3)"
+        self.name, self._stages = f"solve_dae Radau({stages})", stages
         self._mechanism, self._solve = mechanism, peer("solve_dae.integrate").solve_dae
         self._equations = equations = residual(mechanism, form)
         n = len(equations.x0)
@@ -67,7 +69,7 @@ class SolveDAE:
             return self._solve(
                 self._function, (0.0, self._mechanism.t_end), self._equations.x0,
                 self._equations.xdot0, jac=self._jacobians, rtol=tolerance, atol=atol,
-                method="Radau", stages=3,
+                method="Radau", stages=self._stages,
             )  # fmt: skip
 
         return solve
