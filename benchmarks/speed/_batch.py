@@ -1,6 +1,7 @@
 """Trajectories per second of a batch of pendulums."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,57 +10,69 @@ import numpy as np
 import jaxspark
 
 from .. import peers
-from .._figures import at_least, at_most, Figure, note
-from ._pendulums import cartesian, END, reduced, starts, system
+from .._figures import Figure
+from .._result import Result
+from ._pendulums import cartesian, END, GRAVITY, starts, system
+from ._rates import in_jax, judge, of_batch, OURS
 
 
 LANES = 1024
-ERROR = 1e-8
 TARGET = 10_000  # per second
 ORDER, COUNTS = 8, (60, 80, 100, 120, 140, 160)
+MUJOCO = {0.01: 64, 0.001: 24}  # how many of the trajectories, by step size
 
 
-def batch(tiny: bool) -> Iterator[Figure]:
-    """1024 pendulums for 10 s at a median error of 1e-8, ours and the hand-reduced equation."""
-    given = [jnp.asarray(x) for x in starts(8 if tiny else LANES)]
-    lanes = given[0].size
-    exact = [np.asarray(x) for x in reduced(1e-13)(*given)]
-    y0, z0 = cartesian(*given)
-    method = jaxspark.Composition(jaxspark.Lobatto(2), ORDER)
-    what = f"{lanes} pendulums, {END:g} s"
-    rates = []
+def measure_batch(tiny: bool) -> Iterator[Result]:
+    """1024 pendulums for 10 s: ours, the hand-reduced equation, the KKT ODE, MuJoCo."""
+    angle, rate, length = (jnp.asarray(x) for x in starts(8 if tiny else LANES))
+    x0 = jnp.stack([angle, rate], 1)
+    problem = f"{angle.size} pendulums, {END:g} s"
+    exact = np.asarray(jax.jit(_reduced(1e-13))(x0, length))
+    y0, z0 = cartesian(angle, rate, length)
     for steps in COUNTS[:1] if tiny else COUNTS:
+        solver = f"{OURS}RATTLE composed to order {ORDER}"
+        given = (y0, z0, length)
+        yield in_jax(problem, solver, f"{steps} steps", _composed(steps), given, exact)
+    for tolerance in () if tiny else (1e-8, 1e-9):  # the code that made `exact`
+        words = peers.tolerance(tolerance)
+        solver, run = peers.BY_HAND, _reduced(tolerance)
+        yield in_jax(problem, solver, words, run, (x0, length), exact)
+    for tolerance in (1e-5,) if tiny else (1e-9, 1e-10):
+        words, both = peers.tolerance(tolerance), jnp.concatenate([y0, z0], 1)
+        run = peers.drifting_lanes(peers.Pendulum, END, tolerance)
+        yield in_jax(problem, peers.KKT_ODE, words, run, (both, length), exact)
+    if peers.available("mujoco"):
+        for step, count in {0.01: 2}.items() if tiny else MUJOCO.items():
+            models = zip(map(peers.pendulum_model, length.tolist()), *map(np.asarray, (y0, z0)))
+            rollouts = peers.Rollouts(list(models)[:count], END, step)
+            end, seconds = peers.least_seconds(rollouts)
+            words = f"{round(END / step)} steps"
+            yield of_batch(problem, peers.MuJoCo.name, words, end, seconds, exact, angle.size)
 
-        def run(y, z, length, steps=steps):
-            solution = jaxspark.rollout(
-                system(), method, y, z, length, t1=END, num_steps=steps, save_every=None,
-                throw=False,
-            )  # fmt: skip
-            worst = jnp.maximum(solution.stats.max_g, solution.stats.max_gdot)
-            return solution.y1, solution.z1, worst
 
-        compiled = jax.jit(jax.vmap(run)).lower(y0, z0, given[2]).compile()
-        (y1, z1, worst), seconds = peers.least_seconds(
-            lambda f=compiled: jax.block_until_ready(f(y0, z0, given[2]))
+def judge_batch(results: Sequence[Result]) -> Iterator[Figure]:
+    """The rate at the error."""
+    return judge(results, TARGET)
+
+
+def _composed(steps: int):
+    method = jaxspark.Composition(jaxspark.Lobatto(2), ORDER)
+
+    def run(y, z, length):
+        solution = jaxspark.rollout(
+            system(), method, y, z, length, t1=END, num_steps=steps, save_every=None, throw=False
         )
-        error = float(np.median(_errors((y1, z1), exact)))
-        rates.append((error, lanes / seconds, float(jnp.max(worst))))
-        words = f"{steps} steps: {lanes / seconds:.0f} at {error:.1e}"
-        yield note(f"{what}, RATTLE composed to order {ORDER}: trajectories per CPU s", words)
-    good = [rate for error, rate, _ in rates if error <= ERROR]
-    ours = max(good, default=0.0)
-    yield at_least(f"{what}: trajectories per CPU s, median error 1e-8", ours, TARGET, ".0f")
-    yield at_most(f"{what}: greatest residual of a constraint", max(r[2] for r in rates), 1e-13)
-    rival = reduced(1e-9)
-    jax.block_until_ready(rival(*given))  # compiled before it is timed
-    end, seconds = peers.least_seconds(lambda: jax.block_until_ready(rival(*given)))
-    error = float(np.median(_errors(end, exact)))
-    words = f"{lanes / seconds:.0f} at {error:.1e}"
-    yield note(f"{what}, reduced by hand, diffrax Dopri8: trajectories per CPU s", words)
-    yield note(f"{what}: ours over those of the reduced equation", f"{ours * seconds / lanes:.2f}")
+        worst = jnp.maximum(solution.stats.max_g, solution.stats.max_gdot)
+        return jnp.concatenate([solution.y1, solution.z1]), worst
+
+    return jax.vmap(run)
 
 
-def _errors(end, exact) -> np.ndarray:
-    """The greatest relative error of each trajectory."""
-    parts = [np.abs(np.asarray(a) - b) / (1 + np.abs(b)) for a, b in zip(end, exact, strict=True)]
-    return np.max(np.concatenate(parts, 1), 1)
+def _reduced(tolerance: float):
+    def field(x: Any, length: Any) -> Any:
+        return [x[1], -GRAVITY / length * jnp.sin(x[0])]
+
+    def expand(x: Any, length: Any) -> Any:
+        return cartesian(x[0], x[1], length)
+
+    return peers.reduced_lanes(field, expand, END, tolerance)

@@ -1,7 +1,5 @@
 """Pendulums of different lengths and starts, in Cartesian coordinates and by the angle."""
 
-import diffrax
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -38,22 +36,3 @@ def cartesian(angle, rate, length):
     s, c = jnp.sin(angle), jnp.cos(angle)
     y = jnp.stack([length * s, -length * c], -1)
     return y, jnp.stack([length * c * rate, length * s * rate], -1)
-
-
-def reduced(tolerance: float):
-    """A function that integrates the angle with diffrax's Dopri8."""
-
-    def field(t, x, length):
-        del t
-        return jnp.stack([x[1], -GRAVITY / length * jnp.sin(x[0])])
-
-    def run(angle, rate, length):
-        solution = diffrax.diffeqsolve(
-            diffrax.ODETerm(field), diffrax.Dopri8(), 0.0, END, None, jnp.stack([angle, rate]),
-            length, max_steps=100_000,
-            stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
-        )  # fmt: skip
-        assert solution.ys is not None
-        return cartesian(solution.ys[-1, 0], solution.ys[-1, 1], length)
-
-    return jax.jit(jax.vmap(run))

@@ -1,0 +1,98 @@
+"""Trajectories per second of a batch of four-bar linkages."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxspark
+
+from .. import peers
+from .._figures import Figure
+from .._result import Result
+from ..peers import _fourbar
+from ._rates import in_jax, judge, of_batch, OURS
+
+
+LANES = 1024
+TARGET = 1200  # per second
+END = 10.0  # s
+MUJOCO = {0.01: 64, 0.001: 24}  # how many of the trajectories, by step size
+
+
+def measure_four_bars(tiny: bool) -> Iterator[Result]:
+    """1024 linkages for 10 s: ours, the hand-reduced equation, the KKT ODE, MuJoCo."""
+    lanes, end = (4, 1.0) if tiny else (LANES, END)
+    crank, parameters = (jnp.asarray(x) for x in starts(lanes))
+    problem = f"{lanes} four-bars, {end:g} s"
+    exact = np.asarray(jax.jit(_reduced(end, 1e-13))(crank, parameters))
+    q, v = jax.vmap(peers.four_bar_state)(crank)
+    yield from _ours(problem, (q, v, parameters), exact, end, tiny)
+    for tolerance in () if tiny else (1e-8, 1e-9):  # the code that made `exact`
+        words, run = peers.tolerance(tolerance), _reduced(end, tolerance)
+        solver = peers.BY_HAND
+        yield in_jax(problem, solver, words, run, (crank, parameters), exact)
+    for tolerance in () if tiny else (1e-9, 1e-10):
+        words, both = peers.tolerance(tolerance), jnp.concatenate([q, v], 1)
+        run = peers.drifting_lanes(peers.FourBar, end, tolerance)
+        yield in_jax(problem, peers.KKT_ODE, words, run, (both, parameters), exact)
+    if peers.available("mujoco"):
+        for step, count in {0.01: 2}.items() if tiny else MUJOCO.items():
+            models = zip(map(peers.four_bar_model, parameters), *map(np.asarray, (q, v)))
+            rollouts = peers.Rollouts(list(models)[:count], end, step)
+            found, seconds = peers.least_seconds(rollouts)
+            words = f"{round(end / step)} steps"
+            yield of_batch(problem, peers.MuJoCo.name, words, found, seconds, exact, lanes)
+
+
+def judge_four_bars(results: Sequence[Result]) -> Iterator[Figure]:
+    """The rate at the error."""
+    return judge(results, TARGET)
+
+
+def starts(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Angles and rates of the crank, shape `(count, 2)`, and parameters, shape `(count, 6)`."""
+    rng = np.random.default_rng(seed)
+    crank = np.stack([rng.uniform(0.3, 1.7, count), rng.uniform(-1, 1, count)], 1)
+    return crank, _fourbar.NOMINAL * rng.uniform(0.8, 1.2, (count, 6))
+
+
+def _ours(
+    problem: str, given: tuple[Any, Any, Any], exact: Any, end: float, tiny: bool
+) -> Iterator[Result]:
+    """Dopri8 on the underlying ODE, each step of each lane projected."""
+    for tolerance in (1e-5,) if tiny else (1e-8, 1e-9):
+        run, words = jax.vmap(_projected(end, tolerance)), peers.tolerance(tolerance)
+        yield in_jax(problem, f"{OURS}projected Dopri8", words, run, given, exact)
+
+
+def _projected(end: float, tolerance: float):
+    system = peers.four_bar()
+
+    def run(q: Any, v: Any, parameters: Any) -> tuple[Any, Any]:
+        solution = diffrax.diffeqsolve(
+            jaxspark.UnderlyingTerm(system), jaxspark.Projected(diffrax.Dopri8()), 0.0, end,
+            None, (q, v), parameters, max_steps=100_000,
+            stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
+        )  # fmt: skip
+        assert solution.ys is not None
+        q1, v1 = (part[-1] for part in solution.ys)
+        residuals = jaxspark.constraint_residuals(system, end, q1, v1, parameters)
+        worst = [jnp.max(jnp.abs(x), initial=0.0) for x in jax.tree.leaves(residuals)]
+        return jnp.concatenate([q1, v1]), jnp.max(jnp.stack(worst))
+
+    return run
+
+
+def _reduced(end: float, tolerance: float):
+    def field(x: Any, parameters: Any) -> Any:
+        return _fourbar.reduced(jnp, x, parameters)
+
+    def expand(x: Any, parameters: Any) -> Any:
+        del parameters
+        return _fourbar.expand(jnp, x)
+
+    return peers.reduced_lanes(field, expand, end, tolerance)
