@@ -56,10 +56,10 @@ def preconditioned_solve(
         return lambda x: jax.flatten_util.ravel_pytree(function(unravel(x)))[0]
 
     apply, apply_transposed = flattened(inverse), flattened(inverse_transposed)
-    alike = _weights(sizes, np.ones(len(sizes)))
+    alike = part_weights(sizes, np.ones(len(sizes)))
 
     def solve(matvec, rhs):
-        weights = _weights(sizes, np.asarray(emphasis))
+        weights = part_weights(sizes, np.asarray(emphasis))
         return _solve(matvec, apply, apply_transposed, rhs, weights, alike)
 
     def transpose_solve(vecmat, rhs):
@@ -68,7 +68,7 @@ def preconditioned_solve(
     return unravel(jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve))
 
 
-def _weights(sizes: Sequence[int], emphasis: np.ndarray) -> Weights:
+def part_weights(sizes: Sequence[int], emphasis: np.ndarray) -> Weights:
     """The emphasis on each part of a vector over its size (at least 1/1000 of the largest)."""
     ends = np.cumsum(sizes)
     small = ends[-1] <= LONGEST_MASKED
@@ -110,7 +110,7 @@ def _solve(
     These are in a loop of at most one trip, so that under `jax.vmap` they cost nothing
     unless some lane needs them.
     """
-    x, done = _refine(matvec, inverse, rhs, weights)
+    x, done = refine(matvec, inverse, rhs, weights)
 
     def body(carry):
         done, x, rhs = carry
@@ -122,7 +122,7 @@ def _solve(
     return jax.lax.while_loop(lambda carry: ~carry[0], body, (done, x, rhs))[1]
 
 
-def _refine(
+def refine(
     matvec: Linear, inverse: Linear, rhs: Vector, weights: Weights
 ) -> tuple[Vector, Bool[Array, ""]]:
     epsilon = jnp.finfo(rhs.dtype).eps

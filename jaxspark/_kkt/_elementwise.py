@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from ._inverse import AbstractInverse
 
@@ -111,20 +111,27 @@ def _without_exchanges(
 def _with_exchanges(
     matrix: Float[Array, "n n"],
 ) -> tuple[Float[Array, "n n"], Float[Array, ""]]:
-    """The same with partial pivoting; a loop, because it is rarely run but always compiled."""
+    """The same with partial pivoting; a loop, because it is rarely run but always compiled.
+
+    Rows are picked by sums over all of them: nothing is looked up.
+    """
     n, dtype = matrix.shape[0], matrix.dtype
     rows = jnp.arange(n)
 
     def body(k, carry):
         matrix, order, smallest = carry
-        size = jnp.where(rows >= k, jnp.abs(matrix[:, k]), -1)
-        p = jnp.argmax(size)
-        exchange = jnp.where(rows == k, p, jnp.where(rows == p, k, rows))
-        matrix, order = matrix[exchange], order[exchange]
-        pivot = matrix[k, k]
+        here = rows == k
+        size = jnp.where(rows >= k, jnp.abs(_picked(matrix.T, here)), -1)
+        there = rows == jnp.min(jnp.where(size == jnp.max(size), rows, n - 1))
+        old, new = _picked(matrix, here), _picked(matrix, there)
+        matrix = jnp.where(there[:, None], old[None, :], matrix)
+        matrix = jnp.where(here[:, None], new[None, :], matrix)
+        old_order, new_order = (jnp.sum(jnp.where(x, order, 0)) for x in (here, there))
+        order = jnp.where(here, new_order, jnp.where(there, old_order, order))
+        pivot = jnp.sum(jnp.where(here, new, 0))
         safe = jnp.where(pivot == 0, 1, pivot)
-        unit = (rows == k).astype(dtype)
-        column, row = matrix[:, k] - unit, matrix[k] + unit
+        unit = here.astype(dtype)
+        column, row = _picked(matrix.T, here) - unit, new + unit
         matrix = matrix - column[:, None] * (row / safe)[None, :]
         return matrix, order, jnp.minimum(smallest, jnp.abs(pivot))
 
@@ -133,3 +140,8 @@ def _with_exchanges(
     # Column k goes where row k came from; a sum, because sorting compiles slowly.
     here = order[None, :, None] == rows[None, None, :]
     return jnp.sum(jnp.where(here, matrix[:, :, None], 0), 1), smallest
+
+
+def _picked(matrix: Float[Array, "n n"], chosen: Bool[Array, " n"]) -> Float[Array, " n"]:
+    """The row that is chosen."""
+    return jnp.sum(jnp.where(chosen[:, None], matrix, 0), 0)

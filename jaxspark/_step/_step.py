@@ -15,11 +15,13 @@ from .._implicit import (
     differentiable_root,
     preconditioned_solve,
     stop_gradient,
+    written_out_solve,
 )
-from .._kkt import AbstractLinearSolver
+from .._kkt import AbstractLinearSolver, ELEMENTWISE_LIMIT, ElementwiseInverse
 from .._results import RESULTS
 from .._system import FlatSystem
 from .._tableau import SparkTableau
+from .._written_out import written_out
 from ._decoupling import modified_jacobian, ModifiedJacobian
 from ._newton import modified_newton, NewtonOptions, NewtonResult
 from ._predict import constant_guess
@@ -103,7 +105,11 @@ def factorised_step(
     guess = stop_gradient(guess)
 
     frozen = stop_gradient((system, t0, y0, z0, h))
-    newton, factorised = _solve_stages(frozen, tableau, linear_solver, guess, idle, options)
+
+    def solve(frozen, guess, idle):
+        return _solve_stages(frozen, tableau, linear_solver, guess, idle, options)
+
+    newton, factorised = _in_one_piece(system, linear_solver, solve)(frozen, guess, idle)
     # Named too: the backward pass needs the verdict, and must not run Newton to get it.
     good = checkpoint_name(newton.result == RESULTS.successful, CHECKPOINT_NAME)
     finite = constant_guess(frozen[0], tableau, frozen[2], frozen[3])
@@ -145,15 +151,40 @@ def _equations(
         system, t0, y0, z0, h, _ = operands
         return stage_residual(system, tableau, t0, y0, z0, h)(x)
 
-    def linear_solve(matvec, rhs, at, operands):
+    def equations(parameters):
+        at, operands = parameters
         system, t0, _, _, h, jacobian = operands
         if jacobian is None:
             jacobian = modified_jacobian(system, tableau, linear_solver, t0, h, at)
-        return preconditioned_solve(
-            matvec, jacobian.solve, jacobian.solve_transposed, rhs, EMPHASIS
-        )
+        _, matvec = jax.linearize(lambda x: residual(x, operands), at)
+        return matvec, jacobian.solve, jacobian.solve_transposed
 
-    return residual, linear_solve
+    def linear_solve(matvec, rhs, at, operands):
+        parameters = at, operands
+        if _is_small(operands[0], linear_solver):
+            return written_out_solve(matvec, equations, parameters, rhs, EMPHASIS)
+        _, inverse, transposed = equations(parameters)
+        return preconditioned_solve(matvec, inverse, transposed, rhs, EMPHASIS)
+
+    def in_one_piece(x, operands):
+        return _in_one_piece(operands[0], linear_solver, residual)(x, operands)
+
+    return in_one_piece, linear_solve
+
+
+def _is_small(system: FlatSystem, linear_solver: AbstractLinearSolver) -> bool:
+    """Whether whole steps may be written out."""
+    size = system.nz + system.nlam + system.npsi
+    return size <= ELEMENTWISE_LIMIT and isinstance(linear_solver, ElementwiseInverse)
+
+
+def _in_one_piece(
+    system: FlatSystem, linear_solver: AbstractLinearSolver, function: Callable[..., T]
+) -> Callable[..., T]:
+    """The function, written out if the system is small."""
+    if not _is_small(system, linear_solver):
+        return function
+    return lambda *operands: written_out(function, *operands)
 
 
 def _solve_stages(

@@ -15,11 +15,12 @@ from ._levels import as_one_kernel, in_levels, TRANSCENDENTAL, WORTH
 from ._scalars import Arithmetic, Scalars, TooLarge
 
 
-# Of larger computations the compiler makes no better program, but takes longer.
-LIMIT = 4000
+# Larger computations take longer to compile than most runs take.
+LIMIT = 10000
 
-# So many lanes are computed side by side, if that is of use.
+# So many lanes are computed side by side, if that is of use, and so many operations.
 MANY = 64
+SIDE_BY_SIDE = 500
 
 
 def lowered(
@@ -54,11 +55,15 @@ def lowered(
     if program is None:
         return None
     if math.prod(sizes) >= MANY and not _has_transcendental(program.jaxpr):
+        if _length(program.jaxpr) > SIDE_BY_SIDE:
+            return None
         return _side_by_side(closed, operands, sizes, lanes)
     run = in_levels(program)
 
     def one(packed: Float[Array, " n"]) -> Float[Array, " m"]:
-        return jnp.stack(run(*(packed[i] for i in range(packed.shape[0]))))
+        # The last depends on the operands even if nothing else does: a compiler that finds all
+        # results known leaves the operands out, and cannot call the piece.
+        return jnp.stack([*run(*(packed[i] for i in range(packed.shape[0]))), packed[0]])
 
     def all_lanes(packed: Float[Array, "l n"]) -> Float[Array, "l m"]:
         return jax.lax.map(one, packed) if sizes else one(packed[0])[None]
@@ -98,6 +103,12 @@ def _has_transcendental(jaxpr: jax.extend.core.Jaxpr) -> bool:
     return any(map(_has_transcendental, inner))
 
 
+def _length(jaxpr: jax.extend.core.Jaxpr) -> int:
+    """The number of operations, each of those inside loops once."""
+    inner = [j for eqn in jaxpr.eqns for j in jax.extend.core.jaxprs_in_params(eqn.params)]
+    return len(jaxpr.eqns) + sum(map(_length, inner))
+
+
 def _row(
     x: Array, sizes: tuple[int, ...], flags: tuple[bool, ...], dtype: np.dtype
 ) -> Float[Array, "l n"]:
@@ -130,6 +141,8 @@ def numbers_program(closed: ClosedJaxpr) -> ClosedJaxpr | None:
         return [jnp.asarray(item).astype(dtype) for result in results for item in result.items]
 
     length = sum(aval.size for aval in avals)
+    if length > LIMIT:
+        return None
     try:
         program = jax.make_jaxpr(of_numbers)(*[jax.ShapeDtypeStruct((), dtype)] * length)
     except TooLarge:
