@@ -1,5 +1,6 @@
 """The planar chain by IDA with a sparse Jacobian: what a user of SUNDIALS in Python can reach."""
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -58,6 +59,7 @@ def ida_run(model: Model, tolerance: float, t_end: float = 1.0) -> Callable[[], 
     return run
 
 
+@functools.lru_cache(maxsize=1)
 def _compiled(n: int, length: float) -> tuple[Any, Any, sparse.csc_matrix]:
     """Residual, Jacobian and its pattern, unknowns link by link."""
     casadi = peer("casadi")
