@@ -20,6 +20,7 @@ def stage_residual(
     y0: Float[Array, " ny"],
     z0: Float[Array, " nz"],
     h: FloatScalar,
+    positions: bool = True,
 ) -> Callable[[Stages], Stages]:
     """The residual of equations (4)-(7) as a function of the stages.
 
@@ -27,6 +28,7 @@ def stage_residual(
 
     - `system`, `tableau`: what is solved, and by which method.
     - `t0`, `y0`, `z0`, `h`: where the step starts, and its size (not zero).
+    - `positions`: whether equations (4) are evaluated; their residuals are zero otherwise.
 
     **Returns:** a function from [`jaxspark.Stages`][] to residuals of the same shapes.
 
@@ -57,7 +59,10 @@ def stage_residual(
         V = Z[:s] if system.v is None else jax.vmap(system.v)(T[:s], Y[:s], Z[:s])
         Y_tilde = y0[None, :] + h * mix(tableau.A_bar, V)
 
-        r1 = Y - y0[None, :] - h * mix(tableau.alpha, V)
+        if positions:
+            r1 = Y - y0[None, :] - h * mix(tableau.alpha, V)
+        else:
+            r1 = jnp.zeros_like(Y)
 
         P = Z if system.p is None else jax.vmap(system.p)(T, Y, Z)
         F = jax.vmap(system.f)(T[:s], Y[:s], Z[:s])

@@ -1,6 +1,5 @@
 """One step of a SPARK method, as a pure function."""
 
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -10,19 +9,14 @@ from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
-from .._implicit import (
-    CHECKPOINT_NAME,
-    differentiable_root,
-    preconditioned_solve,
-    stop_gradient,
-    written_out_solve,
-)
-from .._kkt import AbstractLinearSolver, ELEMENTWISE_LIMIT, ElementwiseInverse
+from .._implicit import CHECKPOINT_NAME, differentiable_root, stop_gradient
+from .._kkt import AbstractLinearSolver
 from .._results import RESULTS
 from .._system import FlatSystem
 from .._tableau import SparkTableau
-from .._written_out import written_out
 from ._decoupling import modified_jacobian, ModifiedJacobian
+from ._derivatives import implicit_equations, in_one_piece
+from ._mix import mix
 from ._newton import modified_newton, NewtonOptions, NewtonResult
 from ._predict import constant_guess
 from ._residual import stage_residual
@@ -30,9 +24,6 @@ from ._stages import Stages
 
 
 T = TypeVar("T")
-
-# Changes of stage multipliers count little: rounding errors in them are large.
-EMPHASIS = (1.0, 1.0, 1e-6, 1e-6)
 
 
 class StepInfo(eqx.Module):
@@ -109,7 +100,7 @@ def factorised_step(
     def solve(frozen, guess, idle):
         return _solve_stages(frozen, tableau, linear_solver, guess, idle, options)
 
-    newton, factorised = _in_one_piece(system, linear_solver, solve)(frozen, guess, idle)
+    newton, factorised = in_one_piece(system, linear_solver, solve)(frozen, guess, idle)
     # Named too: the backward pass needs the verdict, and must not run Newton to get it.
     good = checkpoint_name(newton.result == RESULTS.successful, CHECKPOINT_NAME)
     finite = constant_guess(frozen[0], tableau, frozen[2], frozen[3])
@@ -119,7 +110,7 @@ def factorised_step(
     kept = factorised.only_if(good) if keep_factors else None
     moved = good & ~idle
     operands = differentiated_if(moved, (system, t0, y0, z0, h))
-    residual, linear_solve = _equations(tableau, linear_solver)
+    residual, linear_solve = implicit_equations(tableau, linear_solver)
     stages = differentiable_root(residual, (*operands, kept), root, linear_solve)
     y1 = jnp.where(moved, stages.y[-1], y0)
     z1 = jnp.where(moved, stages.z[-1], z0)
@@ -139,54 +130,6 @@ def differentiated_if(moved: BoolScalar, operands: T) -> T:
     return eqx.combine(arrays, rest)
 
 
-def _equations(
-    tableau: SparkTableau, linear_solver: AbstractLinearSolver
-) -> tuple[Callable[..., Stages], Callable[..., Stages]]:
-    """The residual of a step and the solver for its derivative, as functions of all operands.
-
-    These are the system, `t0`, `y0`, `z0`, `h` and the factors that were kept, if any.
-    """
-
-    def residual(x, operands):
-        system, t0, y0, z0, h, _ = operands
-        return stage_residual(system, tableau, t0, y0, z0, h)(x)
-
-    def equations(parameters):
-        at, operands = parameters
-        system, t0, _, _, h, jacobian = operands
-        if jacobian is None:
-            jacobian = modified_jacobian(system, tableau, linear_solver, t0, h, at)
-        _, matvec = jax.linearize(lambda x: residual(x, operands), at)
-        return matvec, jacobian.solve, jacobian.solve_transposed
-
-    def linear_solve(matvec, rhs, at, operands):
-        parameters = at, operands
-        if _is_small(operands[0], linear_solver):
-            return written_out_solve(matvec, equations, parameters, rhs, EMPHASIS)
-        _, inverse, transposed = equations(parameters)
-        return preconditioned_solve(matvec, inverse, transposed, rhs, EMPHASIS)
-
-    def in_one_piece(x, operands):
-        return _in_one_piece(operands[0], linear_solver, residual)(x, operands)
-
-    return in_one_piece, linear_solve
-
-
-def _is_small(system: FlatSystem, linear_solver: AbstractLinearSolver) -> bool:
-    """Whether whole steps may be written out."""
-    size = system.nz + system.nlam + system.npsi
-    return size <= ELEMENTWISE_LIMIT and isinstance(linear_solver, ElementwiseInverse)
-
-
-def _in_one_piece(
-    system: FlatSystem, linear_solver: AbstractLinearSolver, function: Callable[..., T]
-) -> Callable[..., T]:
-    """The function, written out if the system is small."""
-    if not _is_small(system, linear_solver):
-        return function
-    return lambda *operands: written_out(function, *operands)
-
-
 def _solve_stages(
     frozen: tuple[Any, ...],
     tableau: SparkTableau,
@@ -202,8 +145,16 @@ def _solve_stages(
     trip of a loop that otherwise makes one.
     """
     system, t0, y0, z0, h = frozen
-    residual = stage_residual(system, tableau, t0, y0, z0, h)
+    # Where velocities are unknowns, positions follow from them: no equations of their own.
+    follow = system.v is None
+    residual = stage_residual(system, tableau, t0, y0, z0, h, positions=not follow)
     constant = constant_guess(system, tableau, y0, z0)
+
+    def completed(stages):
+        if not follow:
+            return stages
+        Y = y0[None, :] + h * mix(tableau.alpha, stages.z[:-1])
+        return Stages(Y, stages.z, stages.lam, stages.psi)
 
     def factorise(stages):
         return modified_jacobian(system, tableau, linear_solver, t0, h, stages)
@@ -211,13 +162,14 @@ def _solve_stages(
     def attempt(carry):
         tries, _, before, _ = carry
         start = jax.tree.map(lambda a, b: jnp.where(tries == 0, a, b), guess, constant)
+        start = completed(start)
         jacobian = factorise(start)
         newton = modified_newton(residual, jacobian, y0, z0, start, idle, options)
         iterations = before.iterations + newton.iterations
         return (
             tries + 1,
             newton.result == RESULTS.successful,
-            NewtonResult(newton.stages, iterations, newton.result),
+            NewtonResult(completed(newton.stages), iterations, newton.result),
             jacobian,
         )
 

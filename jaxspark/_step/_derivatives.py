@@ -1,0 +1,150 @@
+"""The linear equations that the derivatives of a step solve."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+
+from .._implicit import LinearEquations, preconditioned_solve, written_out_solve
+from .._kkt import AbstractLinearSolver, ELEMENTWISE_LIMIT, ElementwiseInverse
+from .._system import FlatSystem
+from .._tableau import SparkTableau
+from .._written_out import written_out
+from ._decoupling import modified_jacobian, ModifiedJacobian
+from ._linearized import linearized_residual
+from ._mix import mix
+from ._residual import stage_residual
+from ._stages import Stages
+
+
+T = TypeVar("T")
+
+# Changes of stage multipliers count little: rounding errors in them are large.
+EMPHASIS = (1.0, 1.0, 1e-6, 1e-6)
+
+
+def is_small(system: FlatSystem, linear_solver: AbstractLinearSolver) -> bool:
+    """Whether whole steps may be written out."""
+    size = system.nz + system.nlam + system.npsi
+    return size <= ELEMENTWISE_LIMIT and isinstance(linear_solver, ElementwiseInverse)
+
+
+def in_one_piece(
+    system: FlatSystem, linear_solver: AbstractLinearSolver, function: Callable[..., T]
+) -> Callable[..., T]:
+    """The function, written out if the system is small."""
+    if not is_small(system, linear_solver):
+        return function
+    return lambda *operands: written_out(function, *operands)
+
+
+def implicit_equations(
+    tableau: SparkTableau, linear_solver: AbstractLinearSolver
+) -> tuple[Callable[..., Stages], Callable[..., Stages]]:
+    """The residual of a step and the solver for its derivative, as functions of all operands.
+
+    These are the system, `t0`, `y0`, `z0`, `h` and the factors that were kept, if any.
+    """
+
+    def residual(x, operands):
+        system, t0, y0, z0, h, _ = operands
+        return stage_residual(system, tableau, t0, y0, z0, h)(x)
+
+    def factors(at, operands) -> ModifiedJacobian:
+        system, t0, _, _, h, kept = operands
+        if kept is not None:
+            return kept
+        return modified_jacobian(system, tableau, linear_solver, t0, h, at)
+
+    def equations(parameters, transposed):
+        at, operands = parameters
+        system, t0, y0, _, h, _ = operands
+        matvec = linearized_residual(system, tableau, t0, y0, h, at)
+        jacobian = factors(at, operands)
+        along = _Positions(tableau, h, at) if system.v is None else None
+        return _directed(matvec, jacobian, along, at, transposed)
+
+    def linear_solve(matvec, rhs, at, operands):
+        if is_small(operands[0], linear_solver):
+            return written_out_solve(matvec, equations, (at, operands), rhs)
+        jacobian = factors(at, operands)
+        return preconditioned_solve(
+            matvec, jacobian.solve, jacobian.solve_transposed, rhs, EMPHASIS
+        )
+
+    def whole_residual(x, operands):
+        return in_one_piece(operands[0], linear_solver, residual)(x, operands)
+
+    return whole_residual, linear_solve
+
+
+class _Positions:
+    """Where velocities are unknowns, positions are their integrals: they are eliminated."""
+
+    def __init__(self, tableau: SparkTableau, h: Any, like: Stages):
+        self.tableau, self.h, self.like = tableau, h, like
+
+    def added(self, part: tuple[Any, ...]) -> Stages:
+        """The changes of all unknowns."""
+        z, lam, psi = part
+        return Stages(self.h * mix(self.tableau.alpha, z[:-1]), z, lam, psi)
+
+    def alone(self, y: Any) -> Stages:
+        """Changes of positions only."""
+        return Stages(y, *(jnp.zeros_like(x) for x in _others(self.like)))
+
+    def none(self, part: tuple[Any, ...]) -> Stages:
+        """With no changes of positions."""
+        return Stages(jnp.zeros_like(self.like.y), *part)
+
+
+def _others(x: Stages) -> tuple[Any, ...]:
+    return x.z, x.lam, x.psi
+
+
+def _directed(
+    matvec: Callable[[Stages], Stages],
+    jacobian: ModifiedJacobian,
+    along: _Positions | None,
+    like: Stages,
+    transposed: bool,
+) -> LinearEquations:
+    """The equations or their transpose, without the positions that are `along` velocities."""
+    inverse = jacobian.solve_transposed if transposed else jacobian.solve
+    if along is None:
+        forward = _transpose(matvec, like) if transposed else matvec
+        emphasis = (1.0,) * len(EMPHASIS) if transposed else EMPHASIS
+        return LinearEquations(forward, inverse, lambda rhs: rhs, lambda x, _: x, emphasis)
+
+    def reduced_matvec(part):
+        return _others(matvec(along.added(part)))
+
+    def reduced_inverse(part):
+        return _others(inverse(along.none(part)))
+
+    def reduced(rhs: Stages):
+        known = _others(matvec(along.alone(rhs.y)))
+        return jax.tree.map(jnp.subtract, _others(rhs), known)
+
+    def completed(part, rhs: Stages) -> Stages:
+        whole = along.added(part)
+        return Stages(rhs.y + whole.y, *part)
+
+    def reduced_back(rhs: Stages):
+        return _transpose(along.added, _others(like))(rhs)
+
+    def completed_back(part, rhs: Stages) -> Stages:
+        known = _transpose(matvec, like)(along.none(part))
+        return Stages(rhs.y - known.y, *part)
+
+    if transposed:
+        forward = _transpose(reduced_matvec, _others(like))
+        alike = (1.0,) * len(EMPHASIS[1:])
+        return LinearEquations(forward, reduced_inverse, reduced_back, completed_back, alike)
+    return LinearEquations(reduced_matvec, reduced_inverse, reduced, completed, EMPHASIS[1:])
+
+
+def _transpose(function: Callable[[Any], Any], like: Any) -> Callable[[Any], Any]:
+    back = jax.linear_transpose(function, like)
+    return lambda x: back(x)[0]
