@@ -46,6 +46,7 @@ from ._dalembert import (
     DiscreteAction as DiscreteAction,
     DiscreteEulerLagrange as DiscreteEulerLagrange,
 )
+from ._devices import over_devices as over_devices
 from ._diagnostics import energy as energy, momentum_map as momentum_map
 from ._friction import dry_friction as dry_friction, regularised_norm as regularised_norm
 from ._kkt import (

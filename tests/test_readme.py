@@ -5,6 +5,7 @@ import functools
 import pathlib
 import re
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -82,6 +83,16 @@ def test_adaptive():
     assert float(adaptive.stats.max_g) <= 5e-16
 
 
+def test_many_devices():
+    names = run()
+    lengths = jnp.linspace(0.5, 2.0, 100)
+    single = jax.vmap(names["lowest"], (0, None))(lengths, 9.81)
+    np.testing.assert_allclose(names["heights"], single, rtol=0, atol=1e-13)
+    step = 1e-4
+    means = [float(jnp.mean(names["everywhere"](lengths, 9.81 + h))) for h in (step, -step)]
+    assert float(names["by_gravity"]) == pytest.approx((means[0] - means[1]) / (2 * step), rel=1e-6)
+
+
 def test_projections():
     names = run()
     point = jnp.array([0.8, 0.7])
@@ -93,7 +104,7 @@ def test_names_exist():
     for name in re.findall(r"jaxspark\.([A-Za-z]\w*)", "\n".join(blocks("python"))):
         assert hasattr(jaxspark, name), name
     table = [line for line in README.splitlines() if line.startswith("| `")]
-    assert len(table) == 21
+    assert len(table) == 22
     for line in table:
         for name in re.findall(r"`(\w+)[`(]", line.split("|")[1]):
             assert hasattr(jaxspark, name), name

@@ -26,11 +26,11 @@ def fingerprint(problem: Problem, start: Float[Array, " p"]) -> str:
 
     Functions of the model are known by their code, that of functions beside them which they call,
     and the values they hold; see [`described`][]. What they take from other packages, and the
-    content of files, counts by name only. Titles and what is drawn do not count.
+    content of files, counts by name only. Titles, what is drawn, and devices do not count.
     """
     digest = hashlib.sha256()
     model = dataclasses.replace(problem.model, title="", points=None, lines=())
-    for piece in described((dataclasses.replace(problem, model=model), start)):
+    for piece in described((dataclasses.replace(problem, model=model, mesh=None), start)):
         digest.update(f"{len(piece)} ".encode())
         digest.update(piece)
     return digest.hexdigest()

@@ -1,5 +1,6 @@
 """The fit: from a model and records to estimates."""
 
+import dataclasses
 import functools
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from ._parametrise import parametrise
 from ._problem import channel_names, make_problem, Problem
 from ._record import Record
 from ._shooting import shooting_problem
+from ._spread import at_home, mesh_of, own_part, writes
 from ._suitable import as_records, check_measured, check_units, needing_inputs
 
 
@@ -45,6 +47,7 @@ def estimate(
     checkpoint: str | Path | None = None,
     progress: bool = True,
     throw: bool = True,
+    devices: Any = None,
 ) -> Fit:
     """Estimate the parameters of a model by least squares, or a robust loss, from records.
 
@@ -67,6 +70,11 @@ def estimate(
     - `progress`: whether to show a progress bar.
     - `throw`: whether to raise an error if it does not converge; otherwise look at `converged`
         and `message` of the fit.
+    - `devices`: to split trials, or windows, over: a sequence of devices or a mesh, as for
+        [`jaxspark.over_devices`][]. By default one has them all. The results are those of one to
+        rounding error. If the devices belong to several processes all of them call this with the
+        same arguments, and get the same fit; `checkpoint` is a file that all can read, and the
+        first writes.
 
     **Returns:** a [`jaxspark.fit.Fit`][].
 
@@ -90,6 +98,8 @@ def estimate(
         problem = make_problem(model, records)
     else:
         problem = shooting_problem(model, records, window, sigma, parameters)
+    mesh = mesh_of(devices)
+    problem = dataclasses.replace(problem, mesh=mesh)
     check_unknowns(problem, known)
     u = problem.start
     if parameters is not None:
@@ -102,9 +112,10 @@ def estimate(
         path = Path(checkpoint)
         name = fingerprint(problem, u)
         state, history = load(path, name, state) or (state, history)
-        keep = functools.partial(save, path, name)
+        keep = functools.partial(save, path, name) if writes(mesh) else None
     state = _iterate(problem, state, options, history, max_iterations, keep, progress)
     seconds = time.perf_counter() - begun
+    state, problem = at_home(state, mesh), dataclasses.replace(problem, mesh=own_part(mesh))
     fit = Fit(model, tuple(records), problem, options, state, tuple(history), seconds)
     return _verdict(fit, throw)
 

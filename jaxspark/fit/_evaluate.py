@@ -12,6 +12,7 @@ from .._custom_types import BoolScalar, FloatScalar
 from ._compile import compiled
 from ._predict import predict_trial, Prediction
 from ._problem import Problem
+from ._spread import each
 
 
 # How many columns of a Jacobian, forward, cost as much as a row in reverse.
@@ -58,10 +59,12 @@ def evaluate(
     windows = bool(problem.links)
     local = u[problem.local()]
     following = jax.tree.map(lambda x: jnp.roll(x, -1, 0), problem.tangents)
-    loss = problem.model.loss
     reverse = by_reverse(problem)
 
-    def of_trial(x, at, following, data):
+    def of_trial(shared, x, at, following, data):
+        problem, sigma = shared
+        loss = problem.model.loss
+
         def function(x):
             found = predict_trial(problem, x, at, data, "stages" if reverse else "none")
             state = ()
@@ -82,8 +85,8 @@ def evaluate(
         moves = [jnp.concatenate([J, s[:, None]], 1) for J, s in zip(jacobian[1], state)]
         return cost, factor, squares, difference, moves, found
 
-    cost, factors, squares, difference, moves, found = jax.vmap(of_trial)(
-        local, problem.tangents, following, problem.data
+    cost, factors, squares, difference, moves, found = each(
+        of_trial, problem.mesh, (problem, sigma), local, problem.tangents, following, problem.data
     )
     prior = problem.shared.prior_residuals(u[: problem.shared.size])
     by_prior = jax.jacfwd(problem.shared.prior_residuals)(u[: problem.shared.size])
@@ -99,7 +102,7 @@ def evaluate(
         triangle(jnp.concatenate([by_prior, prior[:, None]], 1)),
         jnp.sum(squares, 0),
         counts,
-        loss.scale(difference.reshape(present.shape), present, share),
+        problem.model.loss.scale(difference.reshape(present.shape), present, share),
         moves[0] if windows else None,
         moves[1] if windows else None,
         good,
@@ -186,7 +189,7 @@ def residuals_and_jacobian(
 
     reverse = by_reverse(problem)
 
-    def of_trial(x, at, data):
+    def of_trial(problem, x, at, data):
         def function(x):
             found = predict_trial(problem, x, at, data, "stages" if reverse else "none")
             return found.values, found
@@ -195,4 +198,5 @@ def residuals_and_jacobian(
         jacobian, found = derivative(function, has_aux=True)(x)
         return found, jacobian
 
-    return jax.vmap(of_trial)(u[problem.local()], problem.tangents, problem.data)
+    operands = u[problem.local()], problem.tangents, problem.data
+    return each(of_trial, problem.mesh, problem, *operands)

@@ -1,8 +1,9 @@
 """The posterior density of the unknowns, for samplers."""
 
+import dataclasses
 from collections.abc import Callable
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -10,15 +11,18 @@ from .._custom_types import FloatScalar
 from ._fit import Fit
 from ._predict import predict_trial, Prediction
 from ._problem import Data, Problem
+from ._spread import each, mesh_of
 
 
-def log_density(fit: Fit) -> Callable[[Float[Array, " p"]], FloatScalar]:
+def log_density(fit: Fit, *, devices: Any = None) -> Callable[[Float[Array, " p"]], FloatScalar]:
     """The logarithm of the posterior density, up to a constant, for instance for blackjax.
 
     **Arguments:**
 
     - `fit`: of which the model, the records and the noise (`fit.sigma`) are taken; one without
         windows.
+    - `devices`: to split the trials over, as for [`jaxspark.fit.estimate`][]. For several chains
+        [`jaxspark.over_devices`][] of a density without them is better.
 
     **Returns:** a function of the vector of all unknowns, `fit.state.u` at the estimate: the
     coordinates without bounds of the parameters, then those of starts. Parameters without a prior
@@ -34,7 +38,8 @@ def log_density(fit: Fit) -> Callable[[Float[Array, " p"]], FloatScalar]:
             "free unknowns. Estimate again without window=, with start=fit.vector, the values "
             "found, and take the density of that fit."
         )
-    problem, sigma = fit.problem, jnp.asarray(fit.state.sigma)
+    problem = dataclasses.replace(fit.problem, mesh=mesh_of(devices))
+    sigma = jnp.asarray(fit.state.sigma)
 
     def density(u: Float[Array, " p"]) -> FloatScalar:
         return -loss(problem, u, sigma)
@@ -45,12 +50,17 @@ def log_density(fit: Fit) -> Callable[[Float[Array, " p"]], FloatScalar]:
 def loss(problem: Problem, u: Float[Array, " p"], sigma: Float[Array, " channels"]) -> FloatScalar:
     """Half the sum of all weighted squares, priors included; infinite where a trial fails."""
     local = u[problem.local()]
-    each = jax.vmap(lambda x, at, data: predict_trial(problem, x, at, data))
-    found = each(local, problem.tangents, problem.data)
-    cost = jax.vmap(lambda at, data: trial_loss(problem, at, data, sigma))(found, problem.data)
+
+    def of_trial(shared, x, at, data):
+        problem, sigma = shared
+        found = predict_trial(problem, x, at, data)
+        return trial_loss(problem, found, data, sigma), found.good
+
+    operands = local, problem.tangents, problem.data
+    cost, good = each(of_trial, problem.mesh, (problem, sigma), *operands)
     prior = problem.shared.prior_residuals(u[: problem.shared.size])
     total = jnp.sum(cost) + 0.5 * jnp.sum(prior**2)
-    return jnp.where(jnp.all(found.good), total, jnp.inf)
+    return jnp.where(jnp.all(good), total, jnp.inf)
 
 
 def trial_loss(

@@ -1,5 +1,6 @@
 """Fits from many starts at once."""
 
+import dataclasses
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from ._levenberg import Options, run
 from ._model import Model
 from ._problem import make_problem, Problem
 from ._record import Record
+from ._spread import at_home, each, mesh_of, own_part
 from ._suitable import as_records, needing_inputs
 
 
@@ -29,6 +31,7 @@ def multistart(
     spread: float = 0.5,
     seed: int = 0,
     max_iterations: int = 60,
+    devices: Any = None,
 ) -> tuple[Fit, Float[np.ndarray, " count"]]:
     """Estimate from many starts, all at once, and keep the best.
 
@@ -40,6 +43,8 @@ def multistart(
         parameters in their logarithm, of real ones in multiples of their scale.
     - `seed`: of the random numbers.
     - `max_iterations`: of each; all of them run until the last has converged.
+    - `devices`: to split the starts over, as for [`jaxspark.fit.estimate`][]; then those on one
+        device run until the last of these has.
 
     **Returns:** the best fit, and what each start reached: minus the logarithm of the likelihood,
     up to a constant; infinite if it did not converge.
@@ -61,7 +66,9 @@ def multistart(
     starts = problem.start[None, :] + jnp.pad(
         jnp.asarray(moves), ((0, 0), (0, problem.size - problem.shared.size))
     )
-    states = _run(problem, starts, jnp.asarray(sigma), options, max_iterations)
+    mesh = mesh_of(devices)
+    states = _run(problem, starts, jnp.asarray(sigma), options, max_iterations, mesh)
+    states = at_home(states, mesh)
     good = states.found.good
     # Noise is estimated for each: its logarithm belongs to the likelihood.
     counts = states.found.counts
@@ -82,6 +89,7 @@ def multistart(
     state = jax.tree.map(lambda x: x[best], states)
     history = (float(state.found.loss),)
     seconds = time.perf_counter() - begun
+    problem = dataclasses.replace(problem, mesh=own_part(mesh))
     fit = Fit(model, tuple(records), problem, options, state, history, seconds)
     if not done.any():
         raise FitError(f"None of the {count} starts converged. The best: {fit.message}", fit)
@@ -89,5 +97,9 @@ def multistart(
 
 
 @compiled
-def _run(problem: Problem, starts: Any, sigma: Any, options: Options, most: int):
-    return jax.vmap(lambda u: run(problem, u, sigma, options, most))(starts)
+def _run(problem: Problem, starts: Any, sigma: Any, options: Options, most: int, mesh: Any):
+    def one(shared, u):
+        problem, sigma, options, most = shared
+        return run(problem, u, sigma, options, most)
+
+    return each(one, mesh, (problem, sigma, options, most), starts)

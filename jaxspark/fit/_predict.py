@@ -16,6 +16,7 @@ from ._compile import compiled
 from ._initial import initial_state, Tangent
 from ._problem import Data, Problem
 from ._signal import Signal
+from ._spread import each
 
 
 class Prediction(eqx.Module):
@@ -172,7 +173,5 @@ def _delayed(
 @compiled
 def predict(problem: Problem, u: Float[Array, " p"]) -> Prediction:
     """What the sensors of all trials show."""
-    local = u[problem.local()]
-    return jax.vmap(lambda x, at, data: predict_trial(problem, x, at, data))(
-        local, problem.tangents, problem.data
-    )
+    operands = u[problem.local()], problem.tangents, problem.data
+    return each(predict_trial, problem.mesh, problem, *operands)

@@ -9,6 +9,7 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int
 
 from .._custom_types import State
@@ -54,6 +55,7 @@ class Problem(eqx.Module):
     - `channels`: their names, in the order of the data's last axis.
     - `owners`: of which record each trial is a part; `links`: the trials that go on in the next.
     - `forces`: whether multipliers are observed.
+    - `mesh`: the devices that trials are split over, if there are several.
     """
 
     model: Model
@@ -66,6 +68,7 @@ class Problem(eqx.Module):
     forces: bool = eqx.field(static=True)
     owners: tuple[int, ...] = eqx.field(static=True)
     links: tuple[int, ...] = eqx.field(static=True, default=())
+    mesh: Mesh | None = eqx.field(static=True, default=None)
 
     @property
     def num_trials(self) -> int:

@@ -3,7 +3,6 @@
 import dataclasses
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.stats
@@ -15,6 +14,7 @@ from ._fit import Fit
 from ._levenberg import Options, run
 from ._parametrisation import Parametrisation
 from ._problem import Problem
+from ._spread import each
 
 
 # How far values that are held may give way, in standard errors.
@@ -47,6 +47,8 @@ def profile(
     fit: Fit, name: str, *, points: int = 15, width: float = 4.0, level: float = 0.95
 ) -> Profile:
     """The profile likelihood of one parameter, all points at once.
+
+    They are split over the devices of the fit.
 
     **Arguments:**
 
@@ -93,22 +95,28 @@ class _Fits(eqx.Module):
     done: Bool[Array, "*points"]
 
 
+def _whole(fit: Fit) -> Problem:
+    """The problem with all trials on one device: points are what is split."""
+    return dataclasses.replace(fit.problem, mesh=None)
+
+
 def _coordinate_held(fit: Fit, index: int, steps: Float[np.ndarray, " points"]) -> _Fits:
     """Fits with values that depend on one coordinate: it is held."""
-    problem, u = fit.problem, jnp.asarray(fit.state.u)
+    problem, u = _whole(fit), jnp.asarray(fit.state.u)
     offsets, along = _linear(fit, np.eye(problem.size)[index], steps)
     starts = u[None, :] + jnp.asarray(offsets[:, None] * along[None, :], u.dtype)
     starts = starts.at[:, index].set(u[index] + offsets.astype(u.dtype))
     free = fit.options.free & (jnp.arange(problem.size) != index)
     options = Options(jnp.ones_like(fit.options.known), free)
-    return _with_coordinates(problem, starts, fit.state.sigma, options, jnp.asarray(index))
+    held = jnp.asarray(index)
+    return _with_coordinates(problem, starts, fit.state.sigma, options, held, fit.problem.mesh)
 
 
 def _value_held(
     fit: Fit, index: int, slope: Float[np.ndarray, " p"], steps: Float[np.ndarray, " points"]
 ) -> _Fits:
     """Fits with values that depend on several coordinates, as of bodies; see [`Held`][]."""
-    problem, u = fit.problem, jnp.asarray(fit.state.u)
+    problem, u = _whole(fit), jnp.asarray(fit.state.u)
     offsets, along = _linear(fit, slope, steps)
     starts = u[None, :] + jnp.asarray(offsets[:, None] * along[None, :], u.dtype)
     targets = jnp.asarray(fit.uncertainty.values[index] + offsets, u.dtype)
@@ -117,7 +125,7 @@ def _value_held(
     shared = Held(**fields, target=targets[0], width=width, index=index)
     held = eqx.tree_at(lambda p: p.shared, problem, shared)
     options = Options(jnp.ones_like(fit.options.known), fit.options.free)
-    return _with_values(held, targets, starts, fit.state.sigma, options)
+    return _with_values(held, targets, starts, fit.state.sigma, options, fit.problem.mesh)
 
 
 def _linear(
@@ -136,25 +144,27 @@ def _linear(
 
 
 @compiled
-def _with_coordinates(problem: Problem, starts, sigma, options: Options, index) -> _Fits:
-    def one(u):
+def _with_coordinates(problem: Problem, starts, sigma, options: Options, index, mesh) -> _Fits:
+    def one(shared, u):
+        problem, sigma, options, index = shared
         state = run(problem, u, sigma, options, MOST)
         value = problem.shared.physical(state.u[: problem.shared.size])[index]
         return _Fits(value, state.found.loss, state.done)
 
-    return jax.vmap(one)(starts)
+    return each(one, mesh, (problem, sigma, options, index), starts)
 
 
 @compiled
-def _with_values(problem: Problem, targets, starts, sigma, options: Options) -> _Fits:
-    def one(target, u):
+def _with_values(problem: Problem, targets, starts, sigma, options: Options, mesh) -> _Fits:
+    def one(shared, target, u):
+        problem, sigma, options = shared
         shared = eqx.tree_at(lambda shared: shared.target, problem.shared, target)
         state = run(eqx.tree_at(lambda p: p.shared, problem, shared), u, sigma, options, MOST)
         u = state.u[: shared.size]
         loss = state.found.loss - 0.5 * shared.off(u) ** 2
         return _Fits(shared.physical(u)[shared.index], loss, state.done)
 
-    return jax.vmap(one)(targets, starts)
+    return each(one, mesh, (problem, sigma, options), targets, starts)
 
 
 def _crossings(grid: np.ndarray, deviance: np.ndarray, threshold: float) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """Fits by stochastic gradients, for many parameters and long records."""
 
+import dataclasses
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -21,6 +22,7 @@ from ._predict import predict_trial, start_of_trial
 from ._problem import Problem
 from ._record import Record
 from ._shooting import shooting_problem
+from ._spread import at_home, each, mesh_of, own_part
 
 
 def stochastic(
@@ -34,6 +36,7 @@ def stochastic(
     jump: float = 1e2,
     seed: int = 0,
     progress: bool = True,
+    devices: Any = None,
 ) -> Fit:
     """Estimate by stochastic gradients over random windows of the records.
 
@@ -52,6 +55,7 @@ def stochastic(
         largest jump that is left.
     - `seed`: of the choice of windows.
     - `progress`: whether to show a progress bar.
+    - `devices`: to split the windows of each step over, as for [`jaxspark.fit.estimate`][].
 
     **Returns:** a [`jaxspark.fit.Fit`][], which has not converged in the sense of
     [`jaxspark.fit.estimate`][]; that, from `start=fit.parameters()`, may make it so. Errors allow
@@ -63,7 +67,9 @@ def stochastic(
     records = [records] if isinstance(records, Record) else list(records)
     known, sigma = initial_noise(model, records)
     sigma = np.where(known, sigma, 0.1 * sigma)
+    mesh = mesh_of(devices)
     problem = shooting_problem(model, records, window, sigma)
+    problem = dataclasses.replace(problem, mesh=mesh)
     if optimizer is None:
         optimizer = optax.adam(optax.cosine_decay_schedule(0.01, steps))
     u = problem.start
@@ -87,6 +93,7 @@ def stochastic(
         noise = jnp.where(options.known | ~(found > 1e-9 * noise), noise, found)
         state = _advance(problem, begin(problem, u, noise, options), options)
     seconds = time.perf_counter() - begun
+    state, problem = at_home(state, mesh), dataclasses.replace(problem, mesh=own_part(mesh))
     return Fit(model, tuple(records), problem, options, state, tuple(history), seconds)
 
 
@@ -101,10 +108,11 @@ def _update(problem: Problem, optimizer: Any, u, memory, chosen, noise, jump):
 
 def batch_loss(problem: Problem, u, chosen, noise, jump):
     """The mean loss of some windows, jumps to the next included; an estimate of the whole."""
-    local, following = jnp.asarray(problem.local()), _following(problem)
     pick = lambda tree, index: jax.tree.map(lambda x: x[index], tree)
 
-    def one(k):
+    def one(shared, k):
+        problem, u, noise, jump = shared
+        local, following = jnp.asarray(problem.local()), _following(problem)
         after = following[k]
         at, next_at = pick(problem.tangents, k), pick(problem.tangents, jnp.maximum(after, 0))
         data, x = pick(problem.data, k), u[local[k]]
@@ -116,7 +124,7 @@ def batch_loss(problem: Problem, u, chosen, noise, jump):
         gap = next_at.coordinates(end.y1, end.z1) - start
         return cost + jnp.where(after >= 0, 0.5 * jump * jnp.sum(gap**2), 0), end.good
 
-    cost, good = jax.vmap(one)(chosen)
+    cost, good = each(one, problem.mesh, (problem, u, noise, jump), chosen)
     share = problem.num_trials / chosen.shape[0]
     prior = problem.shared.prior_residuals(u[: problem.shared.size])
     total = share * jnp.sum(cost) + 0.5 * jnp.sum(prior**2)
