@@ -14,6 +14,7 @@ import sys
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -122,7 +123,7 @@ def springs(count):
         x = y * np.cos((3 + 0.1 * y**2) * times) + 0.02 * rng.standard_normal(21)
         given.append(fit.record(times, {"x": x}))
     parameters = {"stiffness": fit.positive(8.0, "N/m"), "cubic": fit.real(0.5, unit="N/m3")}
-    start = fit.Start([y for y, _ in starts], [z for _, z in starts], unknown="nothing")
+    start = fit.Start([y for y, _ in starts], [z for _, z in starts])
     options = {"step": 0.1, "method": jaxspark.Lobatto(2), "noise": {"x": 0.02}}
     return fit.Model(SPRING, position, parameters, start, **options), given
 
@@ -190,8 +191,9 @@ def after_fits():
         fit.estimate(model, given, window=1.0, progress=False, devices=devices)
         for devices in (jax.devices()[:2], None)
     ]
+    options = {"window": 0.5, "steps": 3, "batch": 3, "optimizer": optax.sgd(1e-4)}
     steps = [
-        fit.stochastic(model, given, window=0.5, steps=3, batch=3, progress=False, devices=devices)
+        fit.stochastic(model, given, progress=False, devices=devices, **options)
         for devices in (jax.devices()[:3], None)
     ]
     return {

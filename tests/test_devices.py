@@ -79,7 +79,7 @@ def test_adaptive_gradients_starts_and_what_follows_from_fits():
     assert starts["devices"] == 8
     assert after["iterations"][0] == after["iterations"][1]
     for what in ("fit", "profile", "density", "windows", "stochastic"):
-        assert after[what] <= 1e-10, what
+        assert after[what] <= ROUNDING, what
 
 
 def test_two_processes(tmp_path):
