@@ -27,7 +27,13 @@ def test_forward_is_reverse_is_differences():
     assert against_differences < 1e-8
 
 
-@pytest.mark.parametrize("checkpoint", CHECKPOINTS)
+@pytest.mark.parametrize(
+    "checkpoint",
+    [
+        choice if choice in ("stages", "none") else pytest.param(choice, marks=pytest.mark.thorough)
+        for choice in CHECKPOINTS
+    ],
+)
 def test_hessians_inside_the_scan(checkpoint):
     # Reverse over reverse is where a wrong rule hides; the others do not depend on the choice.
     others = ["fwd(rev)", "fwd(fwd)"] if checkpoint == "stages" else []

@@ -186,3 +186,29 @@ def test_dependence():
     assert depends_on(function, x, y, z, which=(1,))
     assert not depends_on(function, x, y, z, which=(2,))
     assert depends_on(lambda x: jax.lax.cond(x[0] > 0, jnp.sin, jnp.cos, X), x, which=(0,))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (0 * x + 7.0, jnp.asarray(False)),
+        lambda x: (
+            jax.lax.while_loop(lambda c: c[1] < 3, lambda c: (c[0] + 1, c[1] + 1), (x, 0))[0] * 0
+        ),
+    ],
+)
+def test_results_that_depend_on_nothing(function):
+    x = jnp.array([1.0, 2.0])
+    for a, b in zip(
+        jax.tree.leaves(jax.jit(lambda x: written_out(function, x))(x)),
+        jax.tree.leaves(function(x)),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_empty_batch():
+    def run(x):
+        return written_out(lambda x: jnp.sin(x) * jnp.sum(x), x)
+
+    assert jax.jit(jax.vmap(run))(jnp.zeros((0, 3))).shape == (0, 3)

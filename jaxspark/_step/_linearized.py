@@ -98,6 +98,6 @@ def _jacobians(function: Any, operands: tuple[Array, ...], *argnums: int) -> tup
     return jax.vmap(jax.jacfwd(function, argnums))(*operands)
 
 
-def _times(matrices: Float[Array, "m a b"], vectors: Float[Array, "m b"]) -> Float[Array, "m a"]:
-    """The product at each node, written out: no kernel of its own."""
+def _times(matrices: Any, vectors: Float[Array, "m b"]) -> Float[Array, "m a"]:
+    """The product with a matrix `(a, b)` at each node, written out: no kernel of its own."""
     return jnp.sum(matrices * vectors[:, None, :], 2)

@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, no_type_check
 
 import jax
 import jax.core
@@ -23,6 +23,8 @@ ClosedJaxpr = jax.extend.core.ClosedJaxpr
 Literal = jax.extend.core.Literal
 
 
+# As its numbers: not checked as it runs.
+@no_type_check
 class Expansion:
     """Runs programs on numbers.
 

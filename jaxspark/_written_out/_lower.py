@@ -17,6 +17,8 @@ from ._scalars import Arithmetic, Scalars, TooLarge
 
 # Larger computations take longer to compile than most runs take.
 LIMIT = 10000
+# Second derivatives are rarely computed often enough.
+LIMIT_OF_SECOND = 1000
 
 # So many lanes are computed side by side, if that is of use, and so many operations.
 MANY = 64
@@ -28,6 +30,7 @@ def lowered(
     operands: Sequence[Array],
     sizes: tuple[int, ...],
     lanes: Sequence[tuple[bool, ...]],
+    order: int,
 ) -> list[Array] | None:
     """The results, computed by one kernel; `None` if the computation is not fit for that.
 
@@ -41,9 +44,10 @@ def lowered(
     - `closed`: the computation, of one lane.
     - `operands`: with an axis for each level of a batch that they are part of.
     - `sizes`: of the levels; `lanes`: of which levels each operand is part.
+    - `order`: that of the derivative which it computes.
     """
     dtype = _dtype(closed)
-    if dtype is None or not sum(aval.size for aval in closed.out_avals):
+    if dtype is None or not sum(aval.size for aval in closed.out_avals) * math.prod(sizes):
         return None
     rows = [
         _row(x, sizes, flags, dtype) for x, flags in zip(operands, lanes, strict=True) if x.size
@@ -51,7 +55,7 @@ def lowered(
     if not rows:
         return None
     packed = jnp.concatenate(rows, 1)
-    program = numbers_program(closed)
+    program = numbers_program(closed, LIMIT if order < 2 else LIMIT_OF_SECOND)
     if program is None:
         return None
     if math.prod(sizes) >= MANY and not _has_transcendental(program.jaxpr):
@@ -120,7 +124,7 @@ def _row(
     return jnp.broadcast_to(x, (*sizes, length)).reshape(math.prod(sizes), length)
 
 
-def numbers_program(closed: ClosedJaxpr) -> ClosedJaxpr | None:
+def numbers_program(closed: ClosedJaxpr, limit: int = LIMIT) -> ClosedJaxpr | None:
     """The computation as a program of numbers; `None` if it is too large or has no such form.
 
     All are of one floating-point type; integers among them must be small.
@@ -129,7 +133,7 @@ def numbers_program(closed: ClosedJaxpr) -> ClosedJaxpr | None:
     dtype = _dtype(closed)
     if dtype is None:
         return None
-    expansion = Expansion(Arithmetic(LIMIT))
+    expansion = Expansion(Arithmetic(limit))
 
     def of_numbers(*numbers: Array) -> list[Array]:
         operands = []
@@ -141,7 +145,7 @@ def numbers_program(closed: ClosedJaxpr) -> ClosedJaxpr | None:
         return [jnp.asarray(item).astype(dtype) for result in results for item in result.items]
 
     length = sum(aval.size for aval in avals)
-    if length > LIMIT:
+    if length > limit:
         return None
     try:
         program = jax.make_jaxpr(of_numbers)(*[jax.ShapeDtypeStruct((), dtype)] * length)

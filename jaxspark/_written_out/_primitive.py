@@ -32,7 +32,7 @@ def written_out(function: Callable[..., T], *operands: Any) -> T:
     are written out, too. A batch is a loop over its lanes, each with trips of its own; with many
     lanes, and without functions such as sines, the lanes of each number lie side by side, as
     vector units want it. What is too large, or has a part without a rule, is left as it is, and
-    so is everything on other platforms than CPUs.
+    so are long derivatives of second order, and everything on other platforms than CPUs.
 
     Derivatives are those of the function, written out in turn: nothing inside is kept for a
     backward pass but the operands.
@@ -57,7 +57,7 @@ def written_out(function: Callable[..., T], *operands: Any) -> T:
 
     closed, shape = jax.make_jaxpr(on_leaves, return_shape=True)(*different)
     closed, leaves = _opened(closed, different)
-    outputs = _bind(closed, leaves, (), ((),) * len(leaves))
+    outputs = _bind(closed, leaves, (), ((),) * len(leaves), 0)
     return jax.tree.unflatten(jax.tree.structure(shape), outputs)
 
 
@@ -77,14 +77,19 @@ def _opened(closed: ClosedJaxpr, leaves: list[Array]) -> tuple[ClosedJaxpr, list
     return jax.make_jaxpr(with_values)(*values, *leaves), [*values, *leaves]
 
 
-def _call(closed: ClosedJaxpr, operands: Sequence[Array]) -> list[Array]:
+def _call(closed: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
     return jax.extend.core.jaxpr_as_fun(closed)(*operands)
 
 
 def _bind(
-    closed: ClosedJaxpr, operands: Sequence[Array], sizes: tuple[int, ...], lanes: Any
-) -> list[Array]:
-    return written_out_p.bind(*operands, closed=closed, sizes=sizes, lanes=lanes)
+    closed: ClosedJaxpr,
+    operands: Sequence[Any],
+    sizes: tuple[int, ...],
+    lanes: Any,
+    order: int,
+) -> list[Any]:
+    """The primitive; `order` is that of the derivative which the program computes."""
+    return written_out_p.bind(*operands, closed=closed, sizes=sizes, lanes=lanes, order=order)
 
 
 def _batched(closed: ClosedJaxpr, lanes: Any) -> Callable[..., list[Array]]:
@@ -98,21 +103,21 @@ def _batched(closed: ClosedJaxpr, lanes: Any) -> Callable[..., list[Array]]:
     return function
 
 
-def _plain(*operands, closed, sizes, lanes):
+def _plain(*operands, closed, sizes, lanes, order):
     """What the primitive computes."""
-    del sizes
+    del sizes, order
     return _batched(closed, lanes)(*operands)
 
 
-def _on_cpu(*operands, closed, sizes, lanes):
-    results = lowered(closed, operands, sizes, lanes)
+def _on_cpu(*operands, closed, sizes, lanes, order):
+    results = lowered(closed, operands, sizes, lanes, order)
     if results is None:
-        return _plain(*operands, closed=closed, sizes=sizes, lanes=lanes)
+        return _plain(*operands, closed=closed, sizes=sizes, lanes=lanes, order=order)
     return results
 
 
-def _abstract(*operands, closed, sizes, lanes):
-    del operands, lanes
+def _abstract(*operands, closed, sizes, lanes, order):
+    del operands, lanes, order
     return [aval.update(shape=(*sizes, *aval.shape)) for aval in closed.out_avals]
 
 
@@ -124,8 +129,8 @@ def _floating(aval) -> bool:
     return jnp.issubdtype(aval.dtype, jnp.inexact)
 
 
-def _jvp(primals, tangents, *, closed, sizes, lanes):
-    outputs = _bind(closed, primals, sizes, lanes)
+def _jvp(primals, tangents, *, closed, sizes, lanes, order):
+    outputs = _bind(closed, primals, sizes, lanes, order)
     moving = [i for i, tangent in enumerate(tangents) if type(tangent) is not ad.Zero]
     floating = [_floating(aval) for aval in closed.out_avals]
 
@@ -144,13 +149,14 @@ def _jvp(primals, tangents, *, closed, sizes, lanes):
     avals = closed.in_avals
     program = jax.make_jaxpr(tangent)(*avals, *(avals[i] for i in moving))
     operands = [*primals, *(tangents[i] for i in moving)]
-    changes = iter(_bind(program, operands, sizes, (*lanes, *(lanes[i] for i in moving))))
+    flags = (*lanes, *(lanes[i] for i in moving))
+    changes = iter(_bind(program, operands, sizes, flags, order + 1))
     return outputs, [
         next(changes) if kept else _zero(x) for x, kept in zip(outputs, floating, strict=True)
     ]
 
 
-def _transpose(cotangents, *operands, closed, sizes, lanes):
+def _transpose(cotangents, *operands, closed, sizes, lanes, order):
     linear = [i for i, x in enumerate(operands) if ad.is_undefined_primal(x)]
     given = [i for i in range(len(operands)) if i not in linear]
     there = [i for i, ct in enumerate(cotangents) if type(ct) is not ad.Zero]
@@ -180,18 +186,18 @@ def _transpose(cotangents, *operands, closed, sizes, lanes):
     flags = (*(lanes[i] for i in given), *(everywhere for _ in there))
     values = [*(operands[i] for i in given), *(cotangents[i] for i in there)]
     results: list[Any] = [None] * len(operands)
-    for i, ct in zip(linear, _bind(program, values, sizes, flags), strict=True):
+    for i, ct in zip(linear, _bind(program, values, sizes, flags, order), strict=True):
         # What all lanes share takes the sum of what they give it.
         shared = tuple(axis for axis, flag in enumerate(lanes[i]) if not flag)
         results[i] = jnp.sum(ct, shared) if shared else ct
     return results
 
 
-def _batch(operands, axes, *, closed, sizes, lanes):
+def _batch(operands, axes, *, closed, sizes, lanes, order):
     size = next(x.shape[a] for x, a in zip(operands, axes, strict=True) if a is not None)
     moved = [x if a is None else jnp.moveaxis(x, a, 0) for x, a in zip(operands, axes, strict=True)]
     flags = tuple((a is not None, *rest) for a, rest in zip(axes, lanes, strict=True))
-    outputs = _bind(closed, moved, (size, *sizes), flags)
+    outputs = _bind(closed, moved, (size, *sizes), flags, order)
     return outputs, [0] * len(outputs)
 
 

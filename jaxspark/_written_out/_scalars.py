@@ -1,7 +1,10 @@
-"""Arrays as lists of numbers, some of them known, and their arithmetic."""
+"""Arrays as lists of numbers, some of them known, and their arithmetic.
+
+Called for every number: where annotations are checked as programs run, these are not.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, no_type_check, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +16,7 @@ from jaxtyping import Array
 Scalar: TypeAlias = np.generic | Array
 
 
+@no_type_check
 class Scalars(NamedTuple):
     """An array, number by number.
 
@@ -51,6 +55,7 @@ class TooLarge(Exception):
     """A computation of too many numbers to be written out."""
 
 
+@no_type_check
 class Arithmetic:
     """Arithmetic that leaves out what is known: zeros and ones cost nothing.
 
@@ -148,16 +153,19 @@ class Arithmetic:
         return result
 
 
+@no_type_check
 def as_number(value: Any, dtype: np.dtype) -> np.generic:
     """A number that is known, of this type."""
     return np.asarray(value).astype(dtype).reshape(1)[0]
 
 
+@no_type_check
 def is_known(a: Scalar, value: int) -> bool:
     """Whether it is known to have this value."""
     return isinstance(a, np.generic) and bool(a == value)
 
 
+@no_type_check
 def aligned(operands: Sequence[Scalar]) -> list[Array]:
     """The same as arrays of one shape."""
     arrays = [jnp.asarray(x) for x in operands]
