@@ -97,3 +97,4 @@ from ._tableau import (
 
 
 __version__ = importlib.metadata.version("jaxspark")
+from ._windows import in_windows as in_windows

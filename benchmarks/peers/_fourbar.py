@@ -69,6 +69,14 @@ class FourBar(Mechanism):
         ]
 
 
+def potential(m: Any, q: Scalars, parameters: Scalars) -> Any:
+    """The energy of weights and spring (J)."""
+    m1, m2, m3, stiffness, rest, _ = parameters
+    heights = (0.5 * m1 + m2) * CRANK * m.sin(q[0])
+    heights = heights + 0.5 * (m2 * COUPLER * m.sin(q[1]) + m3 * ROCKER * m.sin(q[2]))
+    return GRAVITY * heights + 0.5 * stiffness * (q[0] - rest) ** 2
+
+
 def loop(m: Any, crank: Any) -> tuple[Any, Any]:
     """The angles of coupler and rocker that close the loop."""
     dx, dy = GROUND - CRANK * m.cos(crank), -CRANK * m.sin(crank)

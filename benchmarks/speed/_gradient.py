@@ -52,15 +52,15 @@ def judge_gradient(results: Sequence[Result]) -> Iterator[Figure]:
 
 def _ours(fit: peers.Fit, tiny: bool) -> Iterator[tuple[str, str, tuple[Any, Any]]]:
     """Solver, setting, and functions of the parameters: the value; the value and its gradient."""
-    stages = 2 if tiny else 6
+    stages = 2 if tiny else 7
     system, start = peers.four_bar(), peers.FourBar()
     q0, v0 = jnp.asarray(start.q0), jnp.asarray(start.v0)
-    times = jnp.concatenate([jnp.zeros(1), jnp.asarray(fit.times)])
 
     def value(p):
         solution = jaxspark.rollout(
-            system, jaxspark.Gauss(stages), q0, v0, p, ts=times, throw=False, checkpoint="none"
-        )
+            system, jaxspark.Gauss(stages), q0, v0, p, t1=fit.times[-1],
+            num_steps=fit.times.size, throw=False,
+        )  # fmt: skip
         return fit.loss(solution.ys[1:, 0])
 
     both = jax.value_and_grad(value)

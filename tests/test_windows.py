@@ -1,0 +1,70 @@
+"""Batches in windows: the numbers of `vmap`, in its order."""
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxspark
+
+
+def lowest(start, length):
+    weight = jaxspark.LagrangianSystem(
+        lambda t, q, v, args: 0.5 * jnp.sum(v**2) - 9.81 * q[1],
+        holonomic=lambda t, q, args: (jnp.sum(q**2) - args**2) / 2,
+    )
+    y0 = length * jnp.stack([jnp.cos(start["angle"]), jnp.sin(start["angle"])])
+    solution = diffrax.diffeqsolve(
+        jaxspark.UnderlyingTerm(weight), jaxspark.Projected(diffrax.Tsit5()), 0.0, 0.5, None,
+        (y0, jnp.zeros(2)), length, max_steps=128,
+        stepsize_controller=diffrax.PIDController(rtol=1e-6, atol=1e-6),
+    )  # fmt: skip
+    return {"end": solution.ys[0][-1], "steps": solution.stats["num_steps"]}
+
+
+ANGLES = jnp.linspace(0.0, 1.5, 7)
+LENGTHS = jnp.linspace(2.0, 0.1, 7)
+
+
+@pytest.mark.parametrize("cost", [None, lambda start, length: -length])
+def test_windows_are_vmap(cost):
+    expected = jax.jit(jax.vmap(lowest))({"angle": ANGLES}, LENGTHS)
+    windows = jax.jit(jaxspark.in_windows(lowest, 3, cost=cost))({"angle": ANGLES}, LENGTHS)
+    assert len(set(np.asarray(expected["steps"]))) > 2
+    np.testing.assert_array_equal(windows["steps"], expected["steps"])
+    np.testing.assert_allclose(windows["end"], expected["end"], rtol=0, atol=1e-14)
+
+
+def test_lanes_of_a_window_cost_about_the_same():
+    @jax.custom_batching.custom_vmap
+    def slowest(x):
+        return x
+
+    @slowest.def_vmap
+    def _(size, batched, x):
+        return jnp.broadcast_to(jnp.max(x), x.shape), True
+
+    costs = jnp.array([9, 1, 8, 2, 7, 3])
+    found = jaxspark.in_windows(slowest, 2, cost=lambda x: x)(costs)
+    np.testing.assert_array_equal(found, [9, 2, 9, 2, 7, 7])
+
+
+def test_derivatives_are_those_of_vmap():
+    def loss(lengths, batched):
+        return jnp.sum(batched(lambda x: jnp.sin(x) * x)(lengths) * jnp.arange(7.0))
+
+    def windows(function):
+        return jaxspark.in_windows(function, 3, cost=lambda x: x**2)
+
+    a, b = (jax.grad(lambda x, f=f: loss(x, f))(LENGTHS) for f in (jax.vmap, windows))
+    np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="at least one lane; got 0"):
+        jaxspark.in_windows(lowest, 0)
+    with pytest.raises(ValueError, match="closes over"):
+        jaxspark.in_windows(lambda a, b: a + b, 2)(jnp.ones(3), jnp.ones(()))
+    with pytest.raises(ValueError, match="lanes of one batch"):
+        jaxspark.in_windows(lambda a, b: a + b, 2)(jnp.ones(3), jnp.ones(4))
