@@ -54,11 +54,11 @@ from ._kkt import (
     DenseInverse as DenseInverse,
     DenseLU as DenseLU,
     ElementwiseInverse as ElementwiseInverse,
-    explain as explain,
     KKTBlocks as KKTBlocks,
 )
 from ._results import RESULTS as RESULTS
 from ._rollout import (
+    explain as explain,
     rollout as rollout,
     Solution as Solution,
     SolveError as SolveError,

@@ -249,3 +249,10 @@ def test_compositions_have_equal_steps():
     method = jaxspark.Composition(jaxspark.Lobatto(2), 4)
     with pytest.raises(TypeError, match="method"):
         jaxspark.solve(double_pendulum(), method, Y0, Z0, MASS, t1=1.0)  # pyright: ignore
+
+
+def test_explain_tells_of_the_structure():
+    alone = "for multipliers alone"
+    assert alone in jaxspark.explain(double_pendulum(), Y0, Z0, MASS)
+    assert alone not in jaxspark.explain(double_pendulum(damping=0.3), Y0, Z0, MASS)
+    assert alone not in jaxspark.explain(double_pendulum(), Y0, Z0, MASS, **general())

@@ -31,7 +31,7 @@ class Rival(NamedTuple):
 
 def tolerance(setting: float) -> str:
     """A tolerance in words."""
-    return f"tolerance {setting:.0e}"
+    return f"tolerance {setting:.2g}"
 
 
 def _powers(first: int, last: int) -> list[float]:

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+import jaxspark
+
 from .. import peers
 from .._figures import at_most, Figure, note
 from .._result import Result
@@ -14,7 +16,11 @@ ERROR = 1e-7
 # Milliseconds, by mechanism.
 TARGETS = {"pendulum": 0.3, "andrews": 3.0, "heavytop": 4.0, "sleigh": 0.4, "caraxis": 3.0}
 TOLERANCES = tuple(10.0**-k for k in range(5, 11))
-COMPOSED = {"pendulum": {8: (90, 110, 125, 140), 10: (50, 60, 65, 75)}}
+COMPOSED = {
+    "pendulum": {8: (90, 110, 125, 140), 10: (50, 60, 65, 75)},
+    "caraxis": {8: (200, 300, 400)},
+}
+GENERAL = (3, 4)  # stages of Gauss methods, which make no use of a structure
 OURS = "jaxspark, "
 
 
@@ -63,6 +69,10 @@ def _ours(mechanism: peers.Mechanism, tiny: bool) -> Iterator[Result]:
     found = sweep(explicit, mechanism, TOLERANCES[:2] if tiny else TOLERANCES)
     found[-1] = found[-1]._replace(worst=explicit.worst(found[-1].tolerance))
     yield from _results(mechanism, OURS + explicit.name, found, peers.tolerance)
+    for stages in () if tiny else GENERAL:
+        name = f"{OURS}Gauss({stages}), the general path"
+        solver = peers.spark(mechanism, jaxspark.Gauss(stages), name)
+        yield from _results(mechanism, name, sweep(solver, mechanism, TOLERANCES), peers.tolerance)
 
 
 def _results(

@@ -17,7 +17,6 @@ from ._elementwise import (
     ElementwiseInverse as ElementwiseInverse,
     invert_definite as invert_definite,
 )
-from ._explain import explain as explain
 from ._inverse import DenseInverse as DenseInverse
 from ._maps import AbstractMap as AbstractMap, BlockDiagonal as BlockDiagonal
 from ._saddle import (

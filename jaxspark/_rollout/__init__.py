@@ -2,6 +2,7 @@
 
 from ._density import StepDensity as StepDensity
 from ._errors import raise_on_failure as raise_on_failure, SolveError as SolveError
+from ._explain import explain as explain
 from ._initial import (
     consistency_tolerance as consistency_tolerance,
     initial_result as initial_result,

@@ -1,4 +1,4 @@
-"""Which linear solver a system gets, and why, in words."""
+"""How steps of a system are solved, and why, in words."""
 
 from typing import Any
 
@@ -7,9 +7,10 @@ import jax.numpy as jnp
 
 from .._blocks import AbstractBlockSolver, automatic
 from .._custom_types import Args, State
+from .._kkt import BlockLinearSolver, LinearSolver, select_linear_solver
+from .._step import solves_for_multipliers
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
-from ._block_solver import BlockLinearSolver
-from ._select import LinearSolver, select_linear_solver
+from .._tableau import Lobatto
 
 
 def explain(
@@ -33,6 +34,8 @@ def explain(
         [`jaxspark.RangeSpace`][] if no body has more than 8 joints, and a dense matrix, with a
         warning, up to 2000 unknowns and multipliers; else it refuses.
 
+    It also tells whether the structure of the system spares RATTLE all unknowns but multipliers.
+
     **Arguments:**
 
     - `system`: the constrained system.
@@ -45,14 +48,22 @@ def explain(
     """
     y, z = as_state("y", y), as_state("z", z)
     dtype = jnp.result_type(*jax.tree.leaves(y))
-    flat, _, _ = flatten(system, jnp.asarray(t, dtype), y, z, as_args(args, dtype))
+    t = jnp.asarray(t, dtype)
+    flat, flat_y, flat_z = flatten(system, t, y, z, as_args(args, dtype))
     solver = select_linear_solver(flat, linear_solver)
     size = flat.nz + flat.nlam + flat.npsi
     if not isinstance(solver, BlockLinearSolver):
         reason = f"{size} unknowns and multipliers"
         if flat.structure is None:
             reason += ", and the system declares no blocks (see jaxspark.MultibodySystem)"
-        return f"{type(solver).__name__}: {reason}."
+        words = f"{type(solver).__name__}: {reason}."
+        rattle = Lobatto(2).tableau
+        if linear_solver is None and solves_for_multipliers(flat, rattle, t, flat_y, flat_z):
+            words += (
+                " Steps of Lobatto(2), RATTLE, and its compositions solve for multipliers alone: "
+                "the mass matrix is constant, and forces do not depend on velocities."
+            )
+        return words
     words = solver.explain()
     if isinstance(linear_solver, AbstractBlockSolver):
         return f"{words} Chosen by you."
