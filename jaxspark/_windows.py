@@ -26,10 +26,11 @@ def in_windows(
 
     **Returns:** a function of batches, along the first axes of all arguments and results.
 
-    **Raises:** `ValueError` if a window has no lanes, or arguments have no batch or different ones.
+    **Raises:** `ValueError` if a window has no lanes, arguments have no batch or different ones, or
+    costs are not numbers.
     """
-    if size < 1:
-        raise ValueError(f"A window must have at least one lane; got {size}.")
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ValueError(f"A window must have at least one lane, a whole number; got {size!r}.")
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
@@ -45,7 +46,10 @@ def in_windows(
 
         if cost is None:
             return run(args)
-        order = jnp.argsort(jax.lax.stop_gradient(jax.vmap(cost)(*args)))
+        costs = jax.lax.stop_gradient(jax.vmap(cost)(*args))
+        if costs.ndim != 1:
+            raise ValueError(f"The cost of a lane must be a number; got shape {costs.shape[1:]}.")
+        order = jnp.argsort(costs)
         sorted_args = jax.tree.map(lambda x: jnp.asarray(x)[order], args)
         back = jnp.argsort(order)
         return jax.tree.map(lambda x: x[back], run(sorted_args))

@@ -27,10 +27,10 @@ ANGLES = jnp.linspace(0.0, 1.5, 7)
 LENGTHS = jnp.linspace(2.0, 0.1, 7)
 
 
-@pytest.mark.parametrize("cost", [None, lambda start, length: -length])
-def test_windows_are_vmap(cost):
+def test_windows_are_vmap():
     expected = jax.jit(jax.vmap(lowest))({"angle": ANGLES}, LENGTHS)
-    windows = jax.jit(jaxspark.in_windows(lowest, 3, cost=cost))({"angle": ANGLES}, LENGTHS)
+    windows = jaxspark.in_windows(lowest, 3, cost=lambda start, length: -length)
+    windows = jax.jit(windows)({"angle": ANGLES}, LENGTHS)
     assert len(set(np.asarray(expected["steps"]))) > 2
     np.testing.assert_array_equal(windows["steps"], expected["steps"])
     np.testing.assert_allclose(windows["end"], expected["end"], rtol=0, atol=1e-14)
@@ -50,6 +50,13 @@ def test_lanes_of_a_window_cost_about_the_same():
     np.testing.assert_array_equal(found, [9, 2, 9, 2, 7, 7])
 
 
+def test_without_costs_lanes_keep_their_order():
+    windows = jaxspark.in_windows(lambda x, y: {"a": x * y, "b": jnp.sum(y)}, 3)
+    found = windows(LENGTHS, jnp.outer(ANGLES, jnp.ones(2)))
+    np.testing.assert_array_equal(found["a"], jnp.outer(LENGTHS * ANGLES, jnp.ones(2)))
+    np.testing.assert_array_equal(found["b"], 2 * ANGLES)
+
+
 def test_derivatives_are_those_of_vmap():
     def loss(lengths, batched):
         return jnp.sum(batched(lambda x: jnp.sin(x) * x)(lengths) * jnp.arange(7.0))
@@ -62,9 +69,11 @@ def test_derivatives_are_those_of_vmap():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="at least one lane; got 0"):
+    with pytest.raises(ValueError, match="at least one lane, a whole number; got 0"):
         jaxspark.in_windows(lowest, 0)
     with pytest.raises(ValueError, match="closes over"):
         jaxspark.in_windows(lambda a, b: a + b, 2)(jnp.ones(3), jnp.ones(()))
     with pytest.raises(ValueError, match="lanes of one batch"):
         jaxspark.in_windows(lambda a, b: a + b, 2)(jnp.ones(3), jnp.ones(4))
+    with pytest.raises(ValueError, match=r"a number; got shape \(1,\)"):
+        jaxspark.in_windows(jnp.sin, 2, cost=lambda x: x[None])(jnp.ones(3))

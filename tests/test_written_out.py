@@ -212,3 +212,30 @@ def test_empty_batch():
         return written_out(lambda x: jnp.sin(x) * jnp.sum(x), x)
 
     assert jax.jit(jax.vmap(run))(jnp.zeros((0, 3))).shape == (0, 3)
+
+
+def test_large_integers_and_keys_keep_their_bits():
+    x = jnp.ones(2, jnp.float32)
+    count = jnp.asarray(2**24 + 1, jnp.int32)
+    key = jax.random.key(3)
+
+    def by_bits(x, count):
+        return x * (count % 2).astype(x.dtype)
+
+    def by_key(x, key):
+        return x * jax.random.normal(key, (), x.dtype)
+
+    found = jax.jit(lambda *a: written_out(by_bits, *a))(x, count)
+    np.testing.assert_array_equal(found, x)
+    found = jax.jit(lambda *a: written_out(by_key, *a))(x, key)
+    np.testing.assert_allclose(found, by_key(x, key), rtol=1e-6)
+
+
+def test_functions_with_reverse_rules_of_their_own():
+    @jax.custom_vjp
+    def square(x):
+        return x**2
+
+    square.defvjp(lambda x: (x**2, x), lambda x, cotangent: (2 * x * cotangent,))
+    gradient = jax.jit(jax.grad(lambda x: written_out(lambda x: square(x) * x, x)))(2.0)
+    assert float(gradient) == pytest.approx(12)

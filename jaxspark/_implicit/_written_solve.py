@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._written_out import written_out
+from ._later import later
 from ._refine import part_weights, refine
 from ._stop import stop_gradient
 
@@ -59,40 +60,7 @@ def written_out_solve(
     parameters = stop_gradient(parameters)
 
     def solve(rhs: Vector, transposed: bool) -> Vector:
-        def left(parameters):
-            return equations(parameters, transposed).reduced(unravel(rhs))
-
-        shapes = eqx.filter_eval_shape(left, parameters)
-        part = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-        sizes = [leaf.size for leaf in jax.tree.leaves(part)]
-        _, of_part = jax.flatten_util.ravel_pytree(part)
-
-        def flattened(function):
-            return lambda x: _ravelled(function(of_part(x)))
-
-        def refined(rhs, parameters):
-            given = equations(parameters, transposed)
-            weights = part_weights(sizes, np.asarray(given.emphasis))
-            b = _ravelled(given.reduced(unravel(rhs)))
-            x, done = refine(flattened(given.forward), flattened(given.inverse), b, weights)
-            return _ravelled(given.completed(of_part(x), unravel(rhs))), done
-
-        def row(unit, parameters):
-            # Those of the matrix are the columns of the transposed one.
-            return flattened(equations(parameters, not transposed).forward)(unit)
-
-        def body(carry):
-            done, x = carry
-            # It depends on what the loop changes: the compiler cannot hoist it out of the loop.
-            basis = jnp.where(done, 0, jnp.eye(sum(sizes), dtype=rhs.dtype))
-            matrix = jax.lax.map(lambda unit: written_out(row, unit, parameters), basis)
-            given = equations(parameters, transposed)
-            slow = _by_elimination(matrix, _ravelled(given.reduced(unravel(rhs))))
-            whole = _ravelled(given.completed(of_part(slow), unravel(rhs)))
-            return jnp.asarray(True), jnp.where(done, x, whole)
-
-        x, done = written_out(refined, rhs, parameters)
-        return jax.lax.while_loop(lambda carry: ~carry[0], body, (done, x))[1]
+        return later(lambda b, p: _solve(equations, p, b, unravel, transposed), rhs, parameters)
 
     def on_vectors(x: Vector) -> Vector:
         return _ravelled(matvec(unravel(x)))
@@ -102,6 +70,49 @@ def written_out_solve(
             on_vectors, flat, lambda _, b: solve(b, False), lambda _, b: solve(b, True)
         )
     )
+
+
+def _solve(
+    equations: Callable[[Any, bool], LinearEquations],
+    parameters: Any,
+    rhs: Vector,
+    unravel: Callable[[Vector], Any],
+    transposed: bool,
+) -> Vector:
+    def left(parameters):
+        return equations(parameters, transposed).reduced(unravel(rhs))
+
+    shapes = eqx.filter_eval_shape(left, parameters)
+    part = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+    sizes = [leaf.size for leaf in jax.tree.leaves(part)]
+    _, of_part = jax.flatten_util.ravel_pytree(part)
+
+    def flattened(function):
+        return lambda x: _ravelled(function(of_part(x)))
+
+    def refined(rhs, parameters):
+        given = equations(parameters, transposed)
+        weights = part_weights(sizes, np.asarray(given.emphasis))
+        b = _ravelled(given.reduced(unravel(rhs)))
+        x, done = refine(flattened(given.forward), flattened(given.inverse), b, weights)
+        return _ravelled(given.completed(of_part(x), unravel(rhs))), done
+
+    def row(unit, parameters):
+        # Those of the matrix are the columns of the transposed one.
+        return flattened(equations(parameters, not transposed).forward)(unit)
+
+    def body(carry):
+        done, x = carry
+        # It depends on what the loop changes: the compiler cannot hoist it out of the loop.
+        basis = jnp.where(done, 0, jnp.eye(sum(sizes), dtype=rhs.dtype))
+        matrix = jax.lax.map(lambda unit: written_out(row, unit, parameters), basis)
+        given = equations(parameters, transposed)
+        slow = _by_elimination(matrix, _ravelled(given.reduced(unravel(rhs))))
+        whole = _ravelled(given.completed(of_part(slow), unravel(rhs)))
+        return jnp.asarray(True), jnp.where(done, x, whole)
+
+    x, done = written_out(refined, rhs, parameters)
+    return jax.lax.while_loop(lambda carry: ~carry[0], body, (done, x))[1]
 
 
 def _ravelled(tree: Any) -> Vector:

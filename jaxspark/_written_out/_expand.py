@@ -174,6 +174,6 @@ def _solve_operands(eqn: Any, operands: list[Scalars]) -> list[Scalars]:
     return [*operands[before : before + counts.solve], *operands[sum(counts) :]]
 
 
-OWN = {"attach_derivative", "mix"}
+OWN = {"attach_derivative", "later", "mix"}
 CALLS = {"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "remat2"}
 CALLS |= {"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"}

@@ -155,7 +155,15 @@ def numbers_program(closed: ClosedJaxpr, limit: int = LIMIT) -> ClosedJaxpr | No
 
 
 def _dtype(closed: ClosedJaxpr) -> np.dtype | None:
-    """The floating-point type, if there is one and no other."""
-    dtypes = {aval.dtype for aval in (*closed.in_avals, *closed.out_avals)}
+    """The floating-point type, if there is one, and no other numbers that it does not hold."""
+    given = {aval.dtype for aval in closed.in_avals}
+    dtypes = given | {aval.dtype for aval in closed.out_avals}
+    if any(jnp.issubdtype(dtype, jax.dtypes.extended) for dtype in dtypes):
+        return None
     floating = {dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating)}
-    return floating.pop() if len(floating) == 1 else None
+    if len(floating) != 1:
+        return None
+    (found,) = floating
+    exact = jnp.finfo(found).nmant + 1
+    integers = [dtype for dtype in given if jnp.issubdtype(dtype, jnp.integer)]
+    return None if any(jnp.iinfo(dtype).bits > exact for dtype in integers) else found

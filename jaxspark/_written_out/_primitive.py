@@ -177,7 +177,11 @@ def _transpose(cotangents, *operands, closed, sizes, lanes, order):
         # The transpose of a linear function is its derivative's: `jax.linear_transpose` cannot
         # take loops apart in which only a part is linear.
         zeros = [jnp.zeros(avals[i].shape, avals[i].dtype) for i in linear]
-        return jax.vjp(forward, *zeros)[1](full)
+        try:
+            return jax.vjp(forward, *zeros)[1](full)
+        except NotImplementedError:
+            # Rules of a user's own for the reverse mode have no derivative.
+            return jax.linear_transpose(forward, *zeros)(full)
 
     program = jax.make_jaxpr(backward)(
         *(avals[i] for i in given), *(closed.out_avals[i] for i in there)
