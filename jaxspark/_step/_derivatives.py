@@ -30,21 +30,19 @@ def is_small(system: FlatSystem, linear_solver: AbstractLinearSolver) -> bool:
     return size <= ELEMENTWISE_LIMIT and isinstance(linear_solver, ElementwiseInverse)
 
 
-def in_one_piece(
-    system: FlatSystem, linear_solver: AbstractLinearSolver, function: Callable[..., T]
-) -> Callable[..., T]:
-    """The function, written out if the system is small."""
-    if not is_small(system, linear_solver):
-        return function
-    return lambda *operands: written_out(function, *operands)
+def in_one_piece(function: Callable[..., T], written: bool) -> Callable[..., T]:
+    """The function, written out if it is to be."""
+    return (lambda *operands: written_out(function, *operands)) if written else function
 
 
 def implicit_equations(
-    tableau: SparkTableau, linear_solver: AbstractLinearSolver
+    tableau: SparkTableau, linear_solver: AbstractLinearSolver, written: bool
 ) -> tuple[Callable[..., Stages], Callable[..., Stages]]:
     """The residual of a step and the solver for its derivative, as functions of all operands.
 
     These are the system, `t0`, `y0`, `z0`, `h` and the factors that were kept, if any.
+
+    - `written`: whether both are written out.
     """
 
     def residual(x, operands):
@@ -66,17 +64,14 @@ def implicit_equations(
         return _directed(matvec, jacobian, along, at, transposed)
 
     def linear_solve(matvec, rhs, at, operands):
-        if is_small(operands[0], linear_solver):
+        if written:
             return written_out_solve(matvec, equations, (at, operands), rhs)
         jacobian = factors(at, operands)
         return preconditioned_solve(
             matvec, jacobian.solve, jacobian.solve_transposed, rhs, EMPHASIS
         )
 
-    def whole_residual(x, operands):
-        return in_one_piece(operands[0], linear_solver, residual)(x, operands)
-
-    return whole_residual, linear_solve
+    return in_one_piece(residual, written), linear_solve
 
 
 class _Positions:

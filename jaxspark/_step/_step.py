@@ -15,7 +15,7 @@ from .._results import RESULTS
 from .._system import FlatSystem
 from .._tableau import SparkTableau
 from ._decoupling import modified_jacobian, ModifiedJacobian
-from ._derivatives import implicit_equations, in_one_piece
+from ._derivatives import implicit_equations, in_one_piece, is_small
 from ._mix import mix
 from ._newton import modified_newton, NewtonOptions, NewtonResult
 from ._predict import constant_guess
@@ -50,6 +50,7 @@ def flat_step(
     guess: Stages,
     options: NewtonOptions,
     keep_factors: bool = False,
+    one_piece: bool = True,
 ) -> tuple[Float[Array, " ny"], Float[Array, " nz"], StepInfo]:
     """One step from `(t0, y0, z0)` to `t0 + h`.
 
@@ -65,6 +66,7 @@ def flat_step(
     - `options`: of the Newton iteration.
     - `keep_factors`: whether derivatives use the factors of the Newton iteration. If not,
         they factorise again, at the converged stages, and nothing but these need be kept.
+    - `one_piece`: whether steps of small systems are written out, which pays over many steps.
 
     **Returns:** `y1`, `z1`, and a [`jaxspark.StepInfo`][].
 
@@ -72,7 +74,7 @@ def flat_step(
     constrained systems in mechanics*, section 2.
     """
     y1, z1, info, _ = factorised_step(
-        system, tableau, linear_solver, t0, y0, z0, h, guess, options, keep_factors
+        system, tableau, linear_solver, t0, y0, z0, h, guess, options, keep_factors, one_piece
     )
     return y1, z1, info
 
@@ -88,6 +90,7 @@ def factorised_step(
     guess: Stages,
     options: NewtonOptions,
     keep_factors: bool = False,
+    one_piece: bool = True,
 ) -> tuple[Float[Array, " ny"], Float[Array, " nz"], StepInfo, ModifiedJacobian]:
     """`flat_step`, and the modified Jacobian that its iteration used."""
     idle = h == 0
@@ -97,10 +100,12 @@ def factorised_step(
 
     frozen = stop_gradient((system, t0, y0, z0, h))
 
+    written = one_piece and is_small(system, linear_solver)
+
     def solve(frozen, guess, idle):
         return _solve_stages(frozen, tableau, linear_solver, guess, idle, options)
 
-    newton, factorised = in_one_piece(system, linear_solver, solve)(frozen, guess, idle)
+    newton, factorised = in_one_piece(solve, written)(frozen, guess, idle)
     # Named too: the backward pass needs the verdict, and must not run Newton to get it.
     good = checkpoint_name(newton.result == RESULTS.successful, CHECKPOINT_NAME)
     finite = constant_guess(frozen[0], tableau, frozen[2], frozen[3])
@@ -110,7 +115,7 @@ def factorised_step(
     kept = factorised.only_if(good) if keep_factors else None
     moved = good & ~idle
     operands = differentiated_if(moved, (system, t0, y0, z0, h))
-    residual, linear_solve = implicit_equations(tableau, linear_solver)
+    residual, linear_solve = implicit_equations(tableau, linear_solver, written)
     stages = differentiable_root(residual, (*operands, kept), root, linear_solve)
     y1 = jnp.where(moved, stages.y[-1], y0)
     z1 = jnp.where(moved, stages.z[-1], z0)
