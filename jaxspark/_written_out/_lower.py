@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.extend
@@ -28,7 +29,7 @@ SIDE_BY_SIDE = 500
 def lowered(
     closed: ClosedJaxpr,
     operands: Sequence[Array],
-    sizes: tuple[int, ...],
+    sizes: tuple[Any, ...],
     lanes: Sequence[tuple[bool, ...]],
     order: int,
 ) -> list[Array] | None:
@@ -47,7 +48,10 @@ def lowered(
     - `order`: that of the derivative which it computes.
     """
     dtype = _dtype(closed)
-    if dtype is None or not sum(aval.size for aval in closed.out_avals) * math.prod(sizes):
+    # A batch of a size that is not known yet is no loop of known length.
+    if dtype is None or not all(isinstance(size, int) for size in sizes):
+        return None
+    if not sum(aval.size for aval in closed.out_avals) * math.prod(sizes):
         return None
     rows = [
         _row(x, sizes, flags, dtype) for x, flags in zip(operands, lanes, strict=True) if x.size
@@ -84,7 +88,7 @@ def lowered(
 def _side_by_side(
     closed: ClosedJaxpr,
     operands: Sequence[Array],
-    sizes: tuple[int, ...],
+    sizes: tuple[Any, ...],
     lanes: Sequence[tuple[bool, ...]],
 ) -> list[Array]:
     """The same by kernels for each number, of all lanes: as fast as vector units are."""
@@ -114,7 +118,7 @@ def _length(jaxpr: jax.extend.core.Jaxpr) -> int:
 
 
 def _row(
-    x: Array, sizes: tuple[int, ...], flags: tuple[bool, ...], dtype: np.dtype
+    x: Array, sizes: tuple[Any, ...], flags: tuple[bool, ...], dtype: np.dtype
 ) -> Float[Array, "l n"]:
     """The numbers of an operand, a row for each lane."""
     core = x.shape[sum(flags) :]

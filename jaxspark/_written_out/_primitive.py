@@ -84,7 +84,7 @@ def _call(closed: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
 def _bind(
     closed: ClosedJaxpr,
     operands: Sequence[Any],
-    sizes: tuple[int, ...],
+    sizes: tuple[Any, ...],
     lanes: Any,
     order: int,
 ) -> list[Any]:
