@@ -18,7 +18,7 @@ from benchmarks.core._gradients import (
     mixed_theta,
     relative,
 )
-from jaxspark._implicit import preconditioned_solve
+from jaxspark._implicit import LinearEquations, preconditioned_solve, written_out_solve
 
 
 def test_forward_is_reverse_is_differences():
@@ -94,6 +94,26 @@ def test_linear_solve_without_contraction_falls_back(transposed):
     x = np.linalg.solve(matrix, rhs)
     exact = -np.outer(np.linalg.solve(matrix.T, 2 * x), x)
     assert relative(gradient, exact) < 1e-11
+
+
+@pytest.mark.parametrize("useless", [True, False])
+def test_written_out_solves_are_exact_whatever_the_inverse(useless):
+    rng = np.random.default_rng(1)
+    matrix, rhs = jnp.asarray(rng.normal(size=(6, 6))), jnp.asarray(rng.normal(size=6))
+    near = 0.1 * jnp.eye(6) if useless else jnp.linalg.inv(matrix) * 1.01
+
+    def equations(parameters, transposed):
+        matrix, near = (x.T if transposed else x for x in parameters)
+        return LinearEquations(
+            lambda x: matrix @ x, lambda b: near @ b, lambda b: b, lambda x, _: x, (1.0,)
+        )
+
+    def solve(rhs):
+        return written_out_solve(lambda x: matrix @ x, equations, (matrix, near), rhs)
+
+    assert relative(jax.jit(solve)(rhs), np.linalg.solve(matrix, rhs)) < 1e-12
+    pulled = jax.jit(lambda b: jax.vjp(solve, b)[1](b)[0])(rhs)
+    assert relative(pulled, np.linalg.solve(matrix.T, rhs)) < 1e-12
 
 
 @pytest.mark.parametrize("rate", [0.9, 1.5, 30.0])

@@ -75,7 +75,11 @@ def implicit_equations(
 
 
 class _Positions:
-    """Where velocities are unknowns, positions are their integrals: they are eliminated."""
+    """Where velocities are unknowns, positions are their integrals: they are eliminated.
+
+    These are equations (4) of L. O. Jay, *On modified Newton iterations for SPARK methods applied
+    to constrained systems in mechanics*, with `v = z`: `dY = h (alpha (x) I) dZ`.
+    """
 
     def __init__(self, tableau: SparkTableau, h: Any, like: Stages):
         self.tableau, self.h, self.like = tableau, h, like

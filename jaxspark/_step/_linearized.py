@@ -28,6 +28,10 @@ def linearized_residual(
     unknowns meet many products.
 
     **Arguments:** as for `stage_residual`; `at` are the stages.
+
+    ??? cite "Reference"
+        L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
+        systems in mechanics*, section 2.2: the Jacobian of equations (4)-(7), not modified.
     """
     s, decoupling = tableau.stages, tableau.decoupling
     T = t0 + jnp.asarray([*tableau.c, 1.0], y0.dtype) * h
