@@ -15,7 +15,7 @@ def in_windows(
 
     An adaptive solve of a batch goes on until its slowest lane is done; of windows, each does, and
     fewer lanes wait. With `cost`, lanes that take about as long share a window. A window also needs
-    less memory, and fits into a cache. Under it results are those of `jax.vmap`.
+    less memory, and fits into a cache. Results are those of `jax.vmap`.
 
     **Arguments:**
 
