@@ -62,6 +62,7 @@ def test_newton_runs_once_a_step(monkeypatch):
     out, since there loops have no names.
     """
     monkeypatch.setattr("jaxspark._step._derivatives.ELEMENTWISE_LIMIT", 0)
+    jax.clear_caches()
 
     def newton_loops(function):
         text = jax.jit(function).lower(CHAIN_THETA).compile().as_text()
