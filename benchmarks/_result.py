@@ -1,10 +1,21 @@
-"""A result: what one solver needed for one problem, and how accurate it was."""
+"""A result: what one solver needed for one problem, how accurate it was, and which are ours."""
 
 from dataclasses import dataclass, field
 from typing import Literal
 
 
 Section = Literal["work-precision", "batch", "gradient", "scaling", "long-time"]
+_PREFIX = "jaxspark, "
+
+
+def ours(solver: str) -> str:
+    """The name of a solver of ours among others."""
+    return _PREFIX + solver
+
+
+def is_ours(solver: str) -> bool:
+    """Whether a solver of this name is one of ours."""
+    return solver.startswith(_PREFIX)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from html import escape
 
-from .._result import Result
-from ._ours import is_ours
+from .._result import is_ours, Result
 from ._tables import cell, costs, power
 
 

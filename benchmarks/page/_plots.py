@@ -8,8 +8,7 @@ from matplotlib.figure import Figure
 
 from jaxspark.fit._report._look import dressed, look, new_figure, plain, WIDTH
 
-from .._result import Result
-from ._ours import is_ours
+from .._result import is_ours, Result
 from ._tables import by
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._result import Result
+from .._result import ours, Result
 from ..large._angles import angles
 from ..large._chain_ida import ida_run, installed
 from ..large._chains import Model, planar_chain
@@ -13,7 +13,6 @@ from ..large._integrate import explicit_run, residuals
 from ..large._measure import call_seconds
 from ..large._simulation import SHORT, TARGET
 from ..large._splu import least_seconds
-from ._ours import ours
 
 
 PROBLEM = "planar chain of rods"

@@ -8,9 +8,8 @@ from html import escape
 from jaxspark.fit._report._digits import number
 from jaxspark.fit._report._tables import pretty, table
 
-from .._result import Result
+from .._result import is_ours, Result
 from ..adaptive._work_precision import Point, seconds_at
-from ._ours import is_ours
 
 
 # Errors at which the costs of solvers are compared.

@@ -7,10 +7,9 @@ import jax
 import jaxspark
 
 from .. import peers
-from .._result import Result
+from .._result import ours, Result
 from ..adaptive._work_precision import Point, sweep
 from ..speed._composed import points
-from ._ours import ours
 
 
 TOLERANCES = tuple(10.0**-k for k in range(2, 13))

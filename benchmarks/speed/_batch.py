@@ -11,9 +11,9 @@ import jaxspark
 
 from .. import peers
 from .._figures import Figure
-from .._result import Result
+from .._result import ours, Result
 from ._pendulums import cartesian, END, GRAVITY, starts, system
-from ._rates import in_jax, judge, of_batch, OURS
+from ._rates import in_jax, judge, of_batch
 
 
 LANES = 1024
@@ -30,7 +30,7 @@ def measure_batch(tiny: bool) -> Iterator[Result]:
     exact = np.asarray(jax.jit(_reduced(1e-13))(x0, length))
     y0, z0 = cartesian(angle, rate, length)
     for steps in COUNTS[:1] if tiny else COUNTS:
-        solver = f"{OURS}RATTLE composed to order {ORDER}"
+        solver = ours(f"RATTLE composed to order {ORDER}")
         given = (y0, z0, length)
         yield in_jax(problem, solver, f"{steps} steps", _composed(steps), given, exact)
     for tolerance in () if tiny else (1e-8, 1e-9):  # the code that made `exact`

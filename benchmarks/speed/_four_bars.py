@@ -12,9 +12,9 @@ import jaxspark
 
 from .. import peers
 from .._figures import Figure
-from .._result import Result
+from .._result import ours, Result
 from ..peers import _fourbar
-from ._rates import in_jax, judge, of_batch, OURS
+from ._rates import in_jax, judge, of_batch
 
 
 LANES = 1024
@@ -67,9 +67,9 @@ def _ours(
     """Dopri8 on the underlying ODE, each step of each lane projected; windows of like energy."""
     for tolerance in (1e-5,) if tiny else (1e-8, 1.5e-8):
         run, words = _projected(end, tolerance), peers.tolerance(tolerance)
-        yield in_jax(problem, f"{OURS}projected Dopri8", words, jax.vmap(run), given, exact)
+        yield in_jax(problem, ours("projected Dopri8"), words, jax.vmap(run), given, exact)
         windows = jaxspark.in_windows(run, WINDOW, cost=_energy)
-        solver = f"{OURS}projected Dopri8 in windows of {WINDOW}"
+        solver = ours(f"projected Dopri8 in windows of {WINDOW}")
         yield in_jax(problem, solver, words, windows, given, exact)
 
 

@@ -13,19 +13,18 @@ import jaxspark
 
 from .. import peers
 from .._figures import at_most, Figure, note
-from .._result import Result
+from .._result import is_ours, ours, Result
 
 
 ERROR = 1e-8
 SECONDS, RATIO = 8e-3, 2.2
-OURS = "jaxspark, "
 
 
 def measure_gradient(tiny: bool) -> Iterator[Result]:
     """Ours by the reverse mode, diffrax, and CasADi's integrators with their adjoints."""
     fit = peers.fit_problem(10, 0.5) if tiny else peers.fit_problem()
     for solver, setting, functions in _ours(fit, tiny):
-        yield _of_jax(fit, f"{OURS}{solver}", setting, functions)
+        yield _of_jax(fit, ours(solver), setting, functions)
     if not tiny:  # of whose code the reference makes use
         yield from _by_diffrax(fit)
     if peers.available("casadi"):
@@ -36,13 +35,13 @@ def judge_gradient(results: Sequence[Result]) -> Iterator[Figure]:
     """Time, its ratio to the value's, and the same of others at the error."""
     what = "four-bar fit, gradient at an error of 1e-8"
     good = [result for result in results if result.error <= ERROR]
-    ours = [result for result in good if result.solver.startswith(OURS)]
-    best = min(ours, key=lambda result: result.seconds, default=None)
+    own = [result for result in good if is_ours(result.solver)]
+    best = min(own, key=lambda result: result.seconds, default=None)
     seconds = math.inf if best is None else best.seconds
     ratio = math.inf if best is None else best.seconds / best.extra["value_seconds"]
     yield at_most(f"{what}: CPU ms of value and gradient", 1e3 * seconds, 1e3 * SECONDS, ".2f")
     yield at_most(f"{what}: over that of the value", ratio, RATIO, ".2f")
-    for solver in dict.fromkeys(r.solver for r in results if not r.solver.startswith(OURS)):
+    for solver in dict.fromkeys(r.solver for r in results if not is_ours(r.solver)):
         theirs = min((r.seconds for r in good if r.solver == solver), default=math.inf)
         least = min(r.error for r in results if r.solver == solver)
         words = f"{1e3 * theirs:.1f}; {theirs / seconds:.1f}"

@@ -11,13 +11,12 @@ import jaxspark
 
 from .. import peers
 from .._figures import at_most, Figure, note
-from .._result import Result
+from .._result import ours, Result
 from ._pendulums import GRAVITY, system
 
 
 ORDER, STEP = 8, 0.05
 SECONDS = 0.06
-OURS = "jaxspark, "
 
 
 def measure_long(tiny: bool) -> Iterator[Result]:
@@ -52,15 +51,15 @@ def measure_long(tiny: bool) -> Iterator[Result]:
 
 def judge_long(results: Sequence[Result]) -> Iterator[Figure]:
     """CPU time, and an energy error that stays bounded."""
-    ours, *others = results
-    what = f"{ours.problem}, {ours.solver}, {ours.setting}"
-    yield at_most(f"{what}: CPU s", ours.seconds, SECONDS, ".4f")
-    yield at_most(f"{what}: energy error, of m g L", ours.error, 1e-9)
-    words = f"{ours.extra['first_half']:.2e}, {ours.extra['second_half']:.2e}"
+    own, *others = results
+    what = f"{own.problem}, {own.solver}, {own.setting}"
+    yield at_most(f"{what}: CPU s", own.seconds, SECONDS, ".4f")
+    yield at_most(f"{what}: energy error, of m g L", own.error, 1e-9)
+    words = f"{own.extra['first_half']:.2e}, {own.extra['second_half']:.2e}"
     yield note(f"{what}: energy error, first half, second half", words)
-    yield at_most(f"{what}: greatest residual of a constraint", ours.residual, 1e-13)
+    yield at_most(f"{what}: greatest residual of a constraint", own.residual, 1e-13)
     for other in others:
-        words = f"{other.seconds / ours.seconds:.1f}; {other.error:.1e}"
+        words = f"{other.seconds / own.seconds:.1f}; {other.error:.1e}"
         name = f"{other.problem}, {other.solver}, {other.setting}"
         yield note(f"{name}: CPU time over ours; energy error", words)
 
@@ -81,7 +80,7 @@ def _ours(problem: str, end: float) -> Result:
     wrong = _energy_errors(solution.ys, solution.zs)
     halves = {"first_half": wrong[: steps // 2].max(), "second_half": wrong[steps // 2 :].max()}
     worst = max(float(solution.stats.max_g), float(solution.stats.max_gdot))
-    solver = f"{OURS}RATTLE composed to order {ORDER}"
+    solver = ours(f"RATTLE composed to order {ORDER}")
     extra = {name: float(value) for name, value in halves.items()}
     return Result(
         "long-time", problem, solver, f"{steps} steps", seconds, float(wrong.max()), worst, extra

@@ -10,11 +10,10 @@ import numpy as np
 
 from .. import peers
 from .._figures import at_least, at_most, Figure, note
-from .._result import Result
+from .._result import is_ours, Result
 
 
 ERROR = 1e-8
-OURS = "jaxspark, "
 
 
 def errors(end: Any, exact: Any) -> np.ndarray:
@@ -66,12 +65,12 @@ def judge(results: Sequence[Result], target: float) -> Iterator[Figure]:
     for result in results:
         reached = result.extra["rate"] if result.error <= ERROR else 0.0
         rates[result.solver] = max(rates.get(result.solver, 0.0), reached)
-    ours = max(rate for solver, rate in rates.items() if solver.startswith(OURS))
-    yield at_least(f"{what}: trajectories per CPU s, median error 1e-8", ours, target, ".0f")
-    worst = max(r.residual for r in results if r.solver.startswith(OURS))
+    best = max(rate for solver, rate in rates.items() if is_ours(solver))
+    yield at_least(f"{what}: trajectories per CPU s, median error 1e-8", best, target, ".0f")
+    worst = max(r.residual for r in results if is_ours(r.solver))
     yield at_most(f"{what}: greatest residual of a constraint", worst, 1e-13)
     for solver, rate in rates.items():
-        if not solver.startswith(OURS):
+        if not is_ours(solver):
             least = min(r.error for r in results if r.solver == solver)
-            words = f"{rate:.0f}; {ours / rate:.2f}" if rate else f"not reached, {least:.1e}"
+            words = f"{rate:.0f}; {best / rate:.2f}" if rate else f"not reached, {least:.1e}"
             yield note(f"{what}, {solver}: the same; ours over it", words)

@@ -7,7 +7,7 @@ import jaxspark
 
 from .. import peers
 from .._figures import at_most, Figure, note
-from .._result import Result
+from .._result import is_ours, ours, Result
 from ..adaptive._work_precision import Point, seconds_at, sweep
 from ._composed import points
 
@@ -21,7 +21,6 @@ COMPOSED = {
     "caraxis": {8: (200, 300, 400)},
 }
 GENERAL = (3, 4)  # stages of Gauss methods, which make no use of a structure
-OURS = "jaxspark, "
 
 
 def measure_single(tiny: bool) -> Iterator[Result]:
@@ -44,14 +43,14 @@ def judge_single(results: Sequence[Result]) -> Iterator[Figure]:
             if result.problem == name:
                 point = Point(0.0, result.error, result.seconds, result.residual)
                 costs.setdefault(result.solver, []).append(point)
-                worst = max(worst, result.residual if result.solver.startswith(OURS) else 0.0)
+                worst = max(worst, result.residual if is_ours(result.solver) else 0.0)
         at_error = {solver: seconds_at(found, ERROR) for solver, found in costs.items()}
-        best = min(cost for solver, cost in at_error.items() if solver.startswith(OURS))
+        best = min(cost for solver, cost in at_error.items() if is_ours(solver))
         what = f"{name}: CPU ms at an error of 1e-7"
         yield at_most(what, 1e3 * best, TARGETS[name], ".3f")
         yield at_most(f"{name}: greatest residual of a constraint", worst, 1e-13)
         for solver, cost in at_error.items():
-            if solver.startswith(OURS):
+            if is_ours(solver):
                 yield note(f"{name}, {solver}: CPU ms at an error of 1e-7", f"{1e3 * cost:.3f}")
             else:
                 least = min(point.error for point in costs[solver])
@@ -62,15 +61,15 @@ def judge_single(results: Sequence[Result]) -> Iterator[Figure]:
 
 def _ours(mechanism: peers.Mechanism, tiny: bool) -> Iterator[Result]:
     for order, counts in COMPOSED.get(mechanism.name, {}).items():
-        solver = f"{OURS}RATTLE composed to order {order}"
+        solver = ours(f"RATTLE composed to order {order}")
         found = points(mechanism, order, counts[:1] if tiny else counts)
         yield from _results(mechanism, solver, found, lambda step: f"{round(1 / step)} steps")
     explicit = peers.Projected(mechanism)
     found = sweep(explicit, mechanism, TOLERANCES[:2] if tiny else TOLERANCES)
     found[-1] = found[-1]._replace(worst=explicit.worst(found[-1].tolerance))
-    yield from _results(mechanism, OURS + explicit.name, found, peers.tolerance)
+    yield from _results(mechanism, ours(explicit.name), found, peers.tolerance)
     for stages in () if tiny else GENERAL:
-        name = f"{OURS}Gauss({stages}), the general path"
+        name = ours(f"Gauss({stages}), the general path")
         solver = peers.spark(mechanism, jaxspark.Gauss(stages), name)
         yield from _results(mechanism, name, sweep(solver, mechanism, TOLERANCES), peers.tolerance)
 
