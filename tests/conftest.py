@@ -1,15 +1,28 @@
-"""Strict JAX: double precision, no implicit promotion of ranks or dtypes. And fast compilation."""
+"""Strict JAX: double precision, no implicit promotion of ranks or dtypes, shapes and types of all
+arguments checked. And fast compilation.
+"""
 
+import gc
 import os
 import pathlib
+import pkgutil
 import subprocess
 import sys
 
 
-# XLA's older code generator for CPUs, without optimisation, compiles three times as fast, and
-# compiling is most of what the tests do. A version that no longer knows an option would abort,
-# hence the trial. The main job and the figures run as XLA does by default.
-FLAGS = "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
+# XLA's older code generator for CPUs, without optimisation and what only serves that, compiles
+# several times as fast, and compiling is most of what the tests do; without threads of its own,
+# for tests run side by side. A version that no longer knows an option would abort, hence the
+# trial. The main job and the figures run as XLA does by default.
+FLAGS = " ".join(
+    [
+        "--xla_cpu_use_fusion_emitters=false",
+        "--xla_backend_optimization_level=0",
+        "--xla_cpu_parallel_codegen_split_count=1",
+        "--xla_llvm_enable_alias_scope_metadata=false",
+        "--xla_llvm_enable_noalias_metadata=false",
+    ]
+)
 if "XLA_FLAGS" not in os.environ:
     trial = [sys.executable, "-c", "import jax; jax.devices()"]
     environment = {**os.environ, "XLA_FLAGS": FLAGS}
@@ -17,6 +30,7 @@ if "XLA_FLAGS" not in os.environ:
     os.environ["XLA_FLAGS"] = FLAGS if known else ""
 
 import jax
+import jaxtyping
 import pytest
 
 
@@ -28,6 +42,19 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 root = str(pathlib.Path(__file__).parent.parent)
 if root not in sys.path:
     sys.path.insert(0, root)
+
+# Shapes and types in annotations are checked while the tests run: not in what is called for every
+# number of a step, where checks would take a fifth of all time.
+UNCHECKED = "_written_out"
+package = pathlib.Path(root) / "jaxspark"
+modules = [module.name for module in pkgutil.iter_modules([str(package)])]
+jaxtyping.install_import_hook(
+    [f"jaxspark.{name}" for name in modules if name != UNCHECKED], "beartype.beartype"
+)
+
+# Tracing makes millions of objects that live long, in vain looked through for garbage.
+gc.freeze()
+gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.fixture(autouse=True, scope="module")

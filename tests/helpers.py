@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import jaxspark
 from benchmarks import problems
@@ -13,6 +14,11 @@ from benchmarks import problems
 
 PENDULUM_ARGS = {"m": 1.3, "l": 0.8, "g": 9.81}
 KNIFE_EDGE_ARGS = {"m": 1.2, "J": 0.7, "slope": 3.0}
+
+
+def thorough(*case, **options):
+    """A case that runs only when asked for: others test nearly the same, and compiling is slow."""
+    return pytest.param(*case, marks=pytest.mark.thorough, **options)
 
 
 def pendulum_lagrangian(t, q, v, args):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jaxspark
+from helpers import mixed
 from jaxspark._tableau import composition_fractions
 
 
@@ -115,7 +116,6 @@ def general():
         (jaxspark.Composition(jaxspark.Lobatto(2), 6), 6, (24, 48)),
         (jaxspark.Composition(jaxspark.Lobatto(2), 8), 8, (16, 32)),
         (jaxspark.Composition(jaxspark.Lobatto(2), 10), 10, (12, 24)),
-        (jaxspark.Composition(jaxspark.Gauss(1), 6), 6, (32, 64)),
         (jaxspark.Composition(jaxspark.Gauss(2), 6), 6, (16, 32)),
     ],
 )
@@ -124,6 +124,22 @@ def test_orders(method, order, steps):
     errors = [float(jnp.max(jnp.abs(end_of(method, n) - exact))) for n in steps]
     assert errors[1] > 1e-13
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.6)
+
+
+def test_order_with_moving_and_nonholonomic_constraints():
+    problem = mixed()
+
+    def end(method, steps):
+        solution = jaxspark.rollout(
+            problem.system, method, problem.y0, problem.z0, problem.args, t1=1.0,
+            num_steps=steps, save_every=None,
+        )  # fmt: skip
+        assert max(map(float, (solution.stats.max_g, solution.stats.max_k))) < 1e-14
+        return np.concatenate([solution.y1, solution.z1])
+
+    exact, method = end(jaxspark.Gauss(4), 200), jaxspark.Composition(jaxspark.Gauss(1), 6)
+    errors = [np.max(np.abs(end(method, steps) - exact)) for steps in (8, 16)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(6, abs=0.3)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from benchmarks.fit._identifiability import identifiability
 from benchmarks.fit._rival_casadi import by_casadi
 from benchmarks.fit._rival_diffrax import by_diffrax
 from benchmarks.fit._rivals import accurate, by_differences, cost, of_trial, point, reference
+from helpers import thorough
 from jaxspark import fit
 from jaxspark._main._identify import LENGTH, MASS
 from jaxspark._main._model import Parameters, simulate
@@ -163,7 +164,7 @@ def truth():
     return reference(problem, point(problem))
 
 
-@pytest.mark.parametrize("mode", ["forward", pytest.param("reverse", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("mode", ["forward", thorough("reverse")])
 def test_diffrax_has_the_same_residuals_and_derivatives(truth, mode):
     found = cost(by_diffrax(PROBLEMS["four-bar"](), 1e-8, "Tsit5", mode), truth, 1)
     assert found.error < 1e-6 and found.jacobian_error < 1e-5 and found.gradient_error < 1e-6
@@ -173,7 +174,7 @@ def test_diffrax_has_the_same_residuals_and_derivatives(truth, mode):
     "plugin, form, setting, mode",
     [
         ("rk", "reduced", 4, "adjoint"),
-        pytest.param("idas", "index 1", 1e-8, "forward", marks=pytest.mark.thorough),
+        thorough("idas", "index 1", 1e-8, "forward"),
     ],
 )
 def test_casadi_has_the_same_residuals_and_derivatives(truth, plugin, form, setting, mode):

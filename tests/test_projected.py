@@ -117,7 +117,8 @@ def test_derivative_is_that_of_equal_steps():
         return jnp.sum(solution.y1**3)
 
     found = jax.jit(jax.grad(lambda x: end(x, True)))(1.0)
-    assert abs(found - jax.jit(jax.grad(lambda x: end(x, False)))(1.0)) <= 1e-5
+    equal_steps = jax.jit(lambda x: end(x, False))
+    assert abs(found - (equal_steps(1.0001) - equal_steps(0.9999)) / 2e-4) <= 1e-5
 
 
 def fall(gravity, solver, adjoint):
@@ -138,7 +139,8 @@ def test_derivatives_by_a_parameter_of_the_forces_alone():
             save_every=None, throw=False,
         ).y1[0]  # fmt: skip
 
-    slope, bend = jax.jit(jax.jacfwd(exact))(9.81), jax.jit(jax.jacfwd(jax.jacfwd(exact)))(9.81)
+    slopes = jax.jit(jax.jacfwd(exact))
+    slope, bend = slopes(9.81), (slopes(9.811) - slopes(9.809)) / 2e-3
     recursive = lambda g: fall(g, diffrax.Tsit5(), diffrax.RecursiveCheckpointAdjoint())
     direct = lambda g: fall(g, diffrax.Tsit5(), diffrax.DirectAdjoint())
     assert abs(jax.jit(jax.grad(recursive))(9.81) - slope) <= 1e-7

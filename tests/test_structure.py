@@ -11,7 +11,7 @@ from benchmarks.dalembert._families import lobatto
 from benchmarks.dalembert._loop import anchored_chain, closed_curve, drift, loop_integral
 from benchmarks.dalembert._reversal import return_error
 from benchmarks.problems import nonholonomic_particle, skate_incline
-from helpers import mixed
+from helpers import mixed, thorough
 from jaxspark import Gauss, Lobatto, RadauIIA, RESULTS
 
 
@@ -20,7 +20,7 @@ CCC = dict(y="C", f="C", psi="C")
 
 @pytest.mark.parametrize(
     "method",
-    [Gauss(2), Lobatto(2), lobatto("A-B-D", 3), lobatto("D-D-D", 3), Lobatto(5)],
+    [Gauss(2), Lobatto(2), lobatto("A-B-D", 3), lobatto("D-D-D", 3), thorough(Lobatto(5))],
     ids=str,
 )
 def test_a_step_back_undoes_a_step(method):
