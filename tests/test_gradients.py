@@ -100,6 +100,24 @@ def test_linear_solve_without_contraction_falls_back(transposed):
     assert relative(gradient, exact) < 1e-11
 
 
+@pytest.mark.parametrize("tolerance", [0.0, 1e-6])
+def test_solves_are_as_accurate_as_asked_for(tolerance):
+    rng = np.random.default_rng(2)
+    matrix = jnp.asarray(np.eye(6) + 0.1 * rng.normal(size=(6, 6)))
+    rhs = jnp.asarray(rng.normal(size=6))
+
+    def solve(rhs):
+        same = lambda x: x
+        return preconditioned_solve(lambda x: matrix @ x, same, same, rhs, (1.0,), tolerance)
+
+    errors = [
+        relative(solve(rhs), np.linalg.solve(matrix, rhs)),
+        relative(jax.vjp(solve, rhs)[1](rhs)[0], np.linalg.solve(matrix.T, rhs)),
+    ]
+    # And no more: it is asked for to save time.
+    assert all(1e-3 * tolerance <= error <= max(tolerance, 1e-14) for error in errors)
+
+
 @pytest.mark.parametrize("useless", [True, False])
 def test_written_out_solves_are_exact_whatever_the_inverse(useless):
     rng = np.random.default_rng(1)

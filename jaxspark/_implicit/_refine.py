@@ -30,6 +30,7 @@ def preconditioned_solve(
     inverse_transposed: Callable[[T], T],
     rhs: T,
     emphasis: Sequence[float],
+    tolerance: float = 0.0,
 ) -> T:
     """Solve `matvec(x) = rhs`, exactly differentiable and transposable.
 
@@ -45,6 +46,7 @@ def preconditioned_solve(
     - `emphasis`: by how much the relative change of each leaf of the solution counts for
         convergence. Stage multipliers count little: their rounding error is amplified by
         `1 / h^2`. In the transposed solve, whose unknowns are other ones, all count.
+    - `tolerance`: a relative error that is small enough, if it is larger than rounding error.
 
     **Returns:** the solution; not a number if no way leads to it.
     """
@@ -60,10 +62,10 @@ def preconditioned_solve(
 
     def solve(matvec, rhs):
         weights = part_weights(sizes, np.asarray(emphasis))
-        return _solve(matvec, apply, apply_transposed, rhs, weights, alike)
+        return _solve(matvec, apply, apply_transposed, rhs, weights, alike, tolerance)
 
     def transpose_solve(vecmat, rhs):
-        return _solve(vecmat, apply_transposed, apply, rhs, alike, alike)
+        return _solve(vecmat, apply_transposed, apply, rhs, alike, alike, tolerance)
 
     return unravel(jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve))
 
@@ -104,13 +106,14 @@ def _solve(
     rhs: Vector,
     weights: Weights,
     alike: Weights,
+    tolerance: float,
 ) -> Vector:
     """Refinement; where it does not contract, conjugate gradients.
 
     These are in a loop of at most one trip, so that under `jax.vmap` they cost nothing
     unless some lane needs them.
     """
-    x, done = refine(matvec, inverse, rhs, weights)
+    x, done = refine(matvec, inverse, rhs, weights, tolerance)
 
     def body(carry):
         done, x, rhs = carry
@@ -123,9 +126,11 @@ def _solve(
 
 
 def refine(
-    matvec: Linear, inverse: Linear, rhs: Vector, weights: Weights
+    matvec: Linear, inverse: Linear, rhs: Vector, weights: Weights, tolerance: float
 ) -> tuple[Vector, Bool[Array, ""]]:
+    """The solution by refinement, and whether that contracted; as in `preconditioned_solve`."""
     epsilon = jnp.finfo(rhs.dtype).eps
+    enough = max(8 * float(epsilon), tolerance)
     # In long chains rounding errors add up.
     floor = 1e4 * epsilon * max(1.0, rhs.size / 1000)
     nothing = jnp.all(rhs == 0)
@@ -140,10 +145,10 @@ def refine(
         change = jnp.max(jnp.abs(update) * weight)
         rate = change / previous
         # The error that remains is at most rate / (1 - rate) times the last change.
-        done = (rate < 1) & (rate * change <= 8 * epsilon * (1 - rate))
+        done = (rate < 1) & (rate * change <= enough * (1 - rate))
         # No progress in two iterations, close to rounding error: as good as it gets.
         stalled = (rate >= 0.9) & (change >= 0.8 * before) & (change <= floor)
-        return x, count + 1, change, previous, done | stalled | (change <= 8 * epsilon)
+        return x, count + 1, change, previous, done | stalled | (change <= enough)
 
     def unfinished(carry) -> Bool[Array, ""]:
         _, count, change, _, done = carry

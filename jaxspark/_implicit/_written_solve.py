@@ -42,6 +42,7 @@ def written_out_solve(
     equations: Callable[[Any, bool], LinearEquations],
     parameters: Any,
     rhs: T,
+    tolerance: float = 0.0,
 ) -> T:
     """Solve `matvec(x) = rhs` as `preconditioned_solve` does, for few unknowns.
 
@@ -53,6 +54,7 @@ def written_out_solve(
     - `equations`: from `parameters`, and whether they are to be transposed, to the same
         equations; it closes over nothing that is traced.
     - `parameters`, `rhs`: PyTrees.
+    - `tolerance`: as for `preconditioned_solve`.
 
     **Returns:** the solution; not a number if no way leads to it.
     """
@@ -60,7 +62,10 @@ def written_out_solve(
     parameters = stop_gradient(parameters)
 
     def solve(rhs: Vector, transposed: bool) -> Vector:
-        return later(lambda b, p: _solve(equations, p, b, unravel, transposed), rhs, parameters)
+        def solution(b, p):
+            return _solve(equations, p, b, unravel, transposed, tolerance)
+
+        return later(solution, rhs, parameters)
 
     def on_vectors(x: Vector) -> Vector:
         return _ravelled(matvec(unravel(x)))
@@ -78,6 +83,7 @@ def _solve(
     rhs: Vector,
     unravel: Callable[[Vector], Any],
     transposed: bool,
+    tolerance: float,
 ) -> Vector:
     def left(parameters):
         return equations(parameters, transposed).reduced(unravel(rhs))
@@ -94,7 +100,8 @@ def _solve(
         given = equations(parameters, transposed)
         weights = part_weights(sizes, np.asarray(given.emphasis))
         b = _ravelled(given.reduced(unravel(rhs)))
-        x, done = refine(flattened(given.forward), flattened(given.inverse), b, weights)
+        forward, inverse = flattened(given.forward), flattened(given.inverse)
+        x, done = refine(forward, inverse, b, weights, tolerance)
         return _ravelled(given.completed(of_part(x), unravel(rhs))), done
 
     def row(unit, parameters):

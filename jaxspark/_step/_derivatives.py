@@ -36,13 +36,14 @@ def in_one_piece(function: Callable[..., T], written: bool) -> Callable[..., T]:
 
 
 def implicit_equations(
-    tableau: SparkTableau, linear_solver: AbstractLinearSolver, written: bool
+    tableau: SparkTableau, linear_solver: AbstractLinearSolver, written: bool, tolerance: float
 ) -> tuple[Callable[..., Stages], Callable[..., Stages]]:
     """The residual of a step and the solver for its derivative, as functions of all operands.
 
     These are the system, `t0`, `y0`, `z0`, `h` and the factors that were kept, if any.
 
     - `written`: whether both are written out.
+    - `tolerance`: a relative error of derivatives that is small enough.
     """
 
     def residual(x, operands):
@@ -65,10 +66,10 @@ def implicit_equations(
 
     def linear_solve(matvec, rhs, at, operands):
         if written:
-            return written_out_solve(matvec, equations, (at, operands), rhs)
+            return written_out_solve(matvec, equations, (at, operands), rhs, tolerance)
         jacobian = factors(at, operands)
         return preconditioned_solve(
-            matvec, jacobian.solve, jacobian.solve_transposed, rhs, EMPHASIS
+            matvec, jacobian.solve, jacobian.solve_transposed, rhs, EMPHASIS, tolerance
         )
 
     return in_one_piece(residual, written), linear_solve

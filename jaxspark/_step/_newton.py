@@ -24,7 +24,8 @@ class NewtonOptions(eqx.Module):
 
     - `rtol`, `atol`: relative and absolute tolerance. Default: the machine epsilon
         of the state's dtype, which holds every constraint to rounding error and leaves no
-        bias that would add up to an energy drift over many steps.
+        bias that would add up to an energy drift over many steps. Constraints on velocities
+        are then met to about `rtol`; derivatives are, too, relative to their size.
     - `max_iterations`: after which it gives up.
 
     **Raises:** `ValueError` if a tolerance is not positive or `max_iterations` less than 1.

@@ -115,7 +115,9 @@ def factorised_step(
     kept = factorised.only_if(good) if keep_factors else None
     moved = good & ~idle
     operands = differentiated_if(moved, (system, t0, y0, z0, h))
-    residual, linear_solve = implicit_equations(tableau, linear_solver, written)
+    residual, linear_solve = implicit_equations(
+        tableau, linear_solver, written, options.rtol or 0.0
+    )
     stages = differentiable_root(residual, (*operands, kept), root, linear_solve)
     y1 = jnp.where(moved, stages.y[-1], y0)
     z1 = jnp.where(moved, stages.z[-1], z0)
