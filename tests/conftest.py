@@ -46,6 +46,7 @@ if root not in sys.path:
 # Shapes and types in annotations are checked while the tests run: not in what is called for every
 # number of a step, where checks would take a fifth of all time.
 UNCHECKED = "_written_out"
+assert "jaxspark" not in sys.modules
 package = pathlib.Path(root) / "jaxspark"
 modules = [module.name for module in pkgutil.iter_modules([str(package)])]
 jaxtyping.install_import_hook(

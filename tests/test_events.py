@@ -134,7 +134,8 @@ def test_two_at_the_same_time():
     assert int(solution.events.count) == 2
     assert np.ptp(solution.events.ts[:2]) <= 1e-15
     steps = int(solution.stats.num_steps)
-    ts, ys = np.asarray(solution.ts)[:steps], np.asarray(solution.ys)[:steps]
+    ts, ys = np.asarray(solution.ts)[: steps + 1], np.asarray(solution.ys)[: steps + 1]
+    assert ts[-1] == 0.6
     assert np.min(ys[:, 1:]) >= -1e-12 and np.max(np.abs(ys[:, 1] - ys[:, 2])) <= 1e-12
     assert np.sum(ts > float(solution.events.ts[0])) >= 2
 

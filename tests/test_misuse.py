@@ -8,9 +8,15 @@ import jaxspark
 from failing import ARGS, METHOD, START, SYSTEM
 from helpers import oscillator, pendulum, PENDULUM_ARGS
 from jaxspark import Gauss
+from jaxspark._step._mix import mix
 
 
 # Static misuse. (With jaxtyping's checks on, some of it is a TypeError already.)
+
+
+def test_shapes_are_checked_while_tests_run():
+    with pytest.raises(TypeError, match="Type-check error"):
+        mix(np.eye(2), np.ones(2))
 
 
 def test_wrong_method():

@@ -6,10 +6,14 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from helpers import thorough
+
 
 FOLDER = pathlib.Path(__file__).parent.parent / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+# What the others show is tested elsewhere, too; each runs for a minute.
+ALWAYS = ("identification", "quickstart")
 
 
 def test_there_are_notebooks():
@@ -27,7 +31,11 @@ def test_stored_without_outputs(path):
             )
 
 
-@each_notebook
+@pytest.mark.parametrize(
+    "path",
+    [path if path.stem in ALWAYS else thorough(path) for path in NOTEBOOKS],
+    ids=lambda path: path.stem,
+)
 def test_runs(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(

@@ -236,7 +236,11 @@ def test_lowers_for_three_platforms():
 
 @pytest.mark.parametrize(
     "problem",
-    [problems.mixed(), problems.heavy_top(), problems.swinging_bushing_elongated(1e-2)],
+    [
+        problems.mixed(),
+        thorough(problems.heavy_top()),
+        thorough(problems.swinging_bushing_elongated(1e-2)),
+    ],
     ids=["mixed", "heavy top", "bushing"],
 )
 def test_reduced_systems_are_newtons(problem):

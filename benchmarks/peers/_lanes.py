@@ -19,6 +19,8 @@ def reduced_lanes(
     expand: Callable[[Scalars, Any], tuple[Scalars, Scalars]],
     t_end: float,
     tolerance: float,
+    solver: diffrax.AbstractSolver = diffrax.Dopri8(),
+    **control: float,
 ) -> Callable[[Any, Any], Any]:
     """A function of states and parameters, one row each, that returns all ends.
 
@@ -26,12 +28,14 @@ def reduced_lanes(
 
     - `field`: the derivatives of a state, from the state and the parameters.
     - `expand`: coordinates and velocities, from the same.
+    - `solver`, `control`: of diffrax, and how its `PIDController` is to differ from the default.
 
     **Returns:** coordinates and velocities joined, a row for each trajectory.
     """
 
     def run(x: Any, p: Any) -> Any:
-        end = _end(lambda t, x, p: jnp.stack(field(list(x), p)), x, p, t_end, tolerance)
+        reduced = lambda t, x, p: jnp.stack(field(list(x), p))
+        end = _end(reduced, x, p, t_end, tolerance, solver, **control)
         q, v = expand(list(end), p)
         return jnp.stack([*q, *v])
 
@@ -49,10 +53,19 @@ def drifting_lanes(
     return jax.vmap(run)
 
 
-def _end(field: Any, x: Any, p: Any, t_end: float, tolerance: float) -> Any:
+def _end(
+    field: Any,
+    x: Any,
+    p: Any,
+    t_end: float,
+    tolerance: float,
+    solver: diffrax.AbstractSolver = diffrax.Dopri8(),
+    **control: float,
+) -> Any:
+    controller = diffrax.PIDController(rtol=tolerance, atol=tolerance, **control)
     solution = diffrax.diffeqsolve(
-        diffrax.ODETerm(field), diffrax.Dopri8(), 0.0, t_end, None, x, p, max_steps=MAX_STEPS,
-        stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
+        diffrax.ODETerm(field), solver, 0.0, t_end, None, x, p, max_steps=MAX_STEPS,
+        stepsize_controller=controller,
     )  # fmt: skip
     assert solution.ys is not None
     return solution.ys[-1]

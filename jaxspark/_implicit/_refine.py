@@ -34,7 +34,8 @@ def preconditioned_solve(
 ) -> T:
     """Solve `matvec(x) = rhs`, exactly differentiable and transposable.
 
-    `x <- x + inverse(rhs - matvec(x))` is repeated until the update is rounding error. It
+    `x <- x + inverse(rhs - matvec(x))` is repeated until the update is rounding error, or
+    below the tolerance. It
     contracts as fast as the modified Newton iteration with the same `inverse`. If it does
     not contract, conjugate gradients take over: slower, no less accurate.
 
@@ -46,7 +47,8 @@ def preconditioned_solve(
     - `emphasis`: by how much the relative change of each leaf of the solution counts for
         convergence. Stage multipliers count little: their rounding error is amplified by
         `1 / h^2`. In the transposed solve, whose unknowns are other ones, all count.
-    - `tolerance`: a relative error that is small enough, if it is larger than rounding error.
+    - `tolerance`: a relative error that is small enough, if it is larger than rounding error;
+        an estimate from the last two updates, and not for large ones.
 
     **Returns:** the solution; not a number if no way leads to it.
     """
@@ -128,7 +130,7 @@ def _solve(
 def refine(
     matvec: Linear, inverse: Linear, rhs: Vector, weights: Weights, tolerance: float
 ) -> tuple[Vector, Bool[Array, ""]]:
-    """The solution by refinement, and whether that contracted; as in `preconditioned_solve`."""
+    """The solution by refinement, and whether it converged; as in `preconditioned_solve`."""
     epsilon = jnp.finfo(rhs.dtype).eps
     enough = max(8 * float(epsilon), tolerance)
     # In long chains rounding errors add up.

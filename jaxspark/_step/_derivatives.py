@@ -43,7 +43,7 @@ def implicit_equations(
     These are the system, `t0`, `y0`, `z0`, `h` and the factors that were kept, if any.
 
     - `written`: whether both are written out.
-    - `tolerance`: a relative error of derivatives that is small enough.
+    - `tolerance`: a relative error of the solver that is small enough.
     """
 
     def residual(x, operands):

@@ -24,8 +24,9 @@ class NewtonOptions(eqx.Module):
 
     - `rtol`, `atol`: relative and absolute tolerance. Default: the machine epsilon
         of the state's dtype, which holds every constraint to rounding error and leaves no
-        bias that would add up to an energy drift over many steps. Constraints on velocities
-        are then met to about `rtol`; derivatives are, too, relative to their size.
+        bias that would add up to an energy drift over many steps. With a larger one,
+        constraints are met no better than that; linear equations of derivatives are solved to
+        rounding error whatever it is (to 1e-14 if it is at least that: faster).
     - `max_iterations`: after which it gives up.
 
     **Raises:** `ValueError` if a tolerance is not positive or `max_iterations` less than 1.

@@ -25,6 +25,10 @@ from ._stages import Stages
 
 T = TypeVar("T")
 
+# The relative error of a step's derivatives that is as good as none. Not any that Newton's
+# iteration may have: such errors add up over the steps, and each way to derive has its own.
+DERIVATIVES = 1e-14
+
 
 class StepInfo(eqx.Module):
     """What is known about a step beyond its result.
@@ -116,7 +120,7 @@ def factorised_step(
     moved = good & ~idle
     operands = differentiated_if(moved, (system, t0, y0, z0, h))
     residual, linear_solve = implicit_equations(
-        tableau, linear_solver, written, options.rtol or 0.0
+        tableau, linear_solver, written, min(options.tolerances(y0.dtype)[0], DERIVATIVES)
     )
     stages = differentiable_root(residual, (*operands, kept), root, linear_solve)
     y1 = jnp.where(moved, stages.y[-1], y0)
