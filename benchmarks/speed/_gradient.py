@@ -25,7 +25,7 @@ SECONDS, RATIO = 8e-3, 2.2
 def measure_gradient(tiny: bool) -> Iterator[Result]:
     """Ours by the reverse mode, diffrax, and CasADi's integrators with their adjoints.
 
-    At two tolerances each, as close to the error that is asked for as powers of ten are.
+    Each at one or two settings that come close to the error that is asked for.
     """
     fit = peers.fit_problem(10, 0.5) if tiny else peers.fit_problem()
     yield from _ours(fit, tiny)

@@ -130,7 +130,11 @@ def _solve(
 def refine(
     matvec: Linear, inverse: Linear, rhs: Vector, weights: Weights, tolerance: float
 ) -> tuple[Vector, Bool[Array, ""]]:
-    """The solution by refinement, and whether it converged; as in `preconditioned_solve`."""
+    """The solution by refinement, and whether it converged; as in `preconditioned_solve`.
+
+    Source: the test for convergence is that of E. Hairer & G. Wanner, *Solving Ordinary
+    Differential Equations II*, IV.8 (8.10), for a linear iteration.
+    """
     epsilon = jnp.finfo(rhs.dtype).eps
     enough = max(8 * float(epsilon), tolerance)
     # In long chains rounding errors add up.
