@@ -49,6 +49,10 @@ from ._dalembert import (
 from ._devices import over_devices as over_devices
 from ._diagnostics import energy as energy, momentum_map as momentum_map
 from ._friction import dry_friction as dry_friction, regularised_norm as regularised_norm
+from ._jax_internals import (
+    jax_internals as jax_internals,
+    JaxInternalsWarning as JaxInternalsWarning,
+)
 from ._kkt import (
     AbstractLinearSolver as AbstractLinearSolver,
     DenseInverse as DenseInverse,

@@ -8,8 +8,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
-from jax.sharding import AbstractMesh, AxisType, Mesh, PartitionSpec, use_abstract_mesh
+from jax.sharding import (
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    use_abstract_mesh,
+)
+
+from ._jax_internals import opened
 
 
 AXIS = "lanes"
@@ -92,7 +100,10 @@ def split(function: Callable[..., Any], in_axes: Any, mesh: Mesh, args: tuple[An
         return batched(*args)
     each = (count + missing) // mesh.size
     examples = _map(lambda axis, x: _example(x, axis, each), axes, args)
-    local, held = _traced(batched, examples)
+    traced = _traced(batched, examples)
+    if traced is None:
+        return _by_compiler(batched, args, specs, mesh, count if missing else None)
+    local, held = traced
     # All results are split: there is nothing that `check_vma` could find, and primitives of our
     # own have no rules for it.
     spread = jax.shard_map(
@@ -106,7 +117,27 @@ def split(function: Callable[..., Any], in_axes: Any, mesh: Mesh, args: tuple[An
     return jax.tree.map(lambda x: x[:count], results) if missing else results
 
 
-def _traced(function: Callable[..., Any], examples: tuple[Any, ...]) -> tuple[Callable, list]:
+def _by_compiler(
+    batched: Callable[..., Any], args: Any, specs: Any, mesh: Mesh, count: int | None
+) -> Any:
+    """The same, split by the compiler: lanes on all devices are in one loop.
+
+    - `count`: of lanes, if others were filled in.
+    """
+
+    def placed(spec: PartitionSpec, part: Any) -> Any:
+        sharding = NamedSharding(mesh, spec)
+        return jax.tree.map(lambda x: jax.lax.with_sharding_constraint(x, sharding), part)
+
+    is_spec = lambda x: isinstance(x, PartitionSpec)
+    results = batched(*jax.tree.map(placed, specs, args, is_leaf=is_spec))
+    results = placed(PartitionSpec(mesh.axis_names), results)
+    return results if count is None else jax.tree.map(lambda x: x[:count], results)
+
+
+def _traced(
+    function: Callable[..., Any], examples: tuple[Any, ...]
+) -> tuple[Callable, list] | None:
     """A function of what `function` closes over and of its arguments, and what that is.
 
     Traced here because in a `jax.shard_map` arrays made from numbers are of another type than
@@ -121,21 +152,15 @@ def _traced(function: Callable[..., Any], examples: tuple[Any, ...]) -> tuple[Ca
     try:
         # A mesh that is set for the whole program is not that of one device.
         with use_abstract_mesh(AbstractMesh((), ())):
-            closed, shapes = jax.make_jaxpr(function, return_shape=True)(*examples)
+            traced = opened(function, examples)
     finally:
         _SPLITTING.reset(token)
-    if any(not jax.typeof(x).sharding.mesh.empty for x in closed.consts):
+    if traced is not None and any(not jax.typeof(x).sharding.mesh.empty for x in traced[1]):
         raise ValueError(
             "The function closes over an array that lies on a mesh: make it an argument, with None "
             "in in_axes."
         )
-    structure = jax.tree.structure(shapes)
-
-    def local(held, args):
-        program = jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, held))
-        return jax.tree.unflatten(structure, program(*jax.tree.leaves(args)))
-
-    return local, closed.consts
+    return traced
 
 
 def _example(x: Any, axis: int | None, lanes: int) -> jax.ShapeDtypeStruct:

@@ -10,24 +10,32 @@ import subprocess
 import sys
 
 
-# XLA's older code generator for CPUs, without optimisation and what only serves that, compiles
-# several times as fast, and compiling is most of what the tests do; without threads of its own,
-# for tests run side by side. A version that no longer knows an option would abort, hence the
-# trial. The main job and the figures run as XLA does by default.
-FLAGS = " ".join(
-    [
-        "--xla_cpu_use_fusion_emitters=false",
-        "--xla_backend_optimization_level=0",
-        "--xla_cpu_parallel_codegen_split_count=1",
-        "--xla_llvm_enable_alias_scope_metadata=false",
-        "--xla_llvm_enable_noalias_metadata=false",
-    ]
-)
-if "XLA_FLAGS" not in os.environ:
+# XLA without optimisation and what only serves that compiles several times as fast, and compiling
+# is most of what the tests do; without threads of its own, for tests run side by side. A version
+# that no longer knows an option would abort, hence the trial. The main job and the figures run as
+# XLA does by default.
+FLAGS = [
+    "--xla_backend_optimization_level=0",
+    "--xla_cpu_parallel_codegen_split_count=1",
+    "--xla_llvm_enable_alias_scope_metadata=false",
+    "--xla_llvm_enable_noalias_metadata=false",
+]
+# The older code generator for CPUs, while there is one.
+OLDER = ["--xla_cpu_use_fusion_emitters=false"]
+
+
+def known_flags() -> str:
+    """The flags that the XLA at hand knows."""
     trial = [sys.executable, "-c", "import jax; jax.devices()"]
-    environment = {**os.environ, "XLA_FLAGS": FLAGS}
-    known = subprocess.run(trial, env=environment, capture_output=True).returncode == 0
-    os.environ["XLA_FLAGS"] = FLAGS if known else ""
+    for flags in (FLAGS + OLDER, FLAGS):
+        environment = {**os.environ, "XLA_FLAGS": " ".join(flags)}
+        if subprocess.run(trial, env=environment, capture_output=True).returncode == 0:
+            return environment["XLA_FLAGS"]
+    return ""
+
+
+if "XLA_FLAGS" not in os.environ:
+    os.environ["XLA_FLAGS"] = known_flags()
 
 import jax
 import jaxtyping
@@ -45,13 +53,13 @@ if root not in sys.path:
 
 # Shapes and types in annotations are checked while the tests run: not in what is called for every
 # number of a step, where checks would take a fifth of all time.
-UNCHECKED = "_written_out"
+UNCHECKED = "jaxspark._jax_internals"
 assert "jaxspark" not in sys.modules
 package = pathlib.Path(root) / "jaxspark"
-modules = [module.name for module in pkgutil.iter_modules([str(package)])]
-jaxtyping.install_import_hook(
-    [f"jaxspark.{name}" for name in modules if name != UNCHECKED], "beartype.beartype"
-)
+modules = {f"jaxspark.{module.name}" for module in pkgutil.iter_modules([str(package)])}
+parts = pkgutil.iter_modules([str(package / "_jax_internals")])
+modules |= {f"{UNCHECKED}.{module.name}" for module in parts if module.name != "_written_out"}
+jaxtyping.install_import_hook(sorted(modules - {UNCHECKED}), "beartype.beartype")
 
 # Tracing makes millions of objects that live long, in vain looked through for garbage.
 gc.freeze()

@@ -2,12 +2,12 @@
 
 import equinox as eqx
 import jax
-import jax.extend
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.sparse.linalg
 
+from benchmarks._array_sizes import array_sizes
 from benchmarks.large import _topologies as topologies
 from jaxspark import AcyclicNullSpace, BlockMatrix, Pattern
 from jaxspark._blocks import dense, factor_saddle, solve_saddle
@@ -239,16 +239,6 @@ def test_derivatives_are_those_of_the_dense_solution(name):
             assert relative(np.asarray(x) * where, np.asarray(y) * where) <= 1e-10
 
 
-def sizes_in(jaxpr):
-    """The sizes of all arrays in a jaxpr and in those inside it."""
-    for variable in (*jaxpr.invars, *jaxpr.constvars, *jaxpr.outvars):
-        yield variable.aval.size
-    for eqn in jaxpr.eqns:
-        yield from (out.aval.size for out in eqn.outvars)
-        for inner in jax.extend.core.jaxprs_in_params(eqn.params):
-            yield from sizes_in(getattr(inner, "jaxpr", inner))
-
-
 @pytest.mark.parametrize("make", [topologies.chain, topologies.binary_tree])
 def test_nothing_of_the_size_of_a_square(make):
     case, solver = make(4096), AcyclicNullSpace()
@@ -258,7 +248,7 @@ def test_nothing_of_the_size_of_a_square(make):
         return solver.solve_blocks(case.pattern, factors, f, g)
 
     jaxpr = jax.make_jaxpr(work)(case.matrix, *case.right_hand_side())
-    assert max(sizes_in(jaxpr.jaxpr)) <= 64 * 4096
+    assert max(array_sizes(jaxpr)) <= 64 * 4096
 
 
 def test_structure():

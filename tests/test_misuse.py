@@ -8,7 +8,7 @@ import jaxspark
 from failing import ARGS, METHOD, START, SYSTEM
 from helpers import oscillator, pendulum, PENDULUM_ARGS
 from jaxspark import Gauss
-from jaxspark._step._mix import mix
+from jaxspark._jax_internals import mix
 
 
 # Static misuse. (With jaxtyping's checks on, some of it is a TypeError already.)

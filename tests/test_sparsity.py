@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from benchmarks._array_sizes import array_sizes
 from jaxspark._blocks._colours import (
     colour_columns,
     colour_rows,
@@ -16,7 +17,7 @@ from jaxspark._blocks._colours import (
     compressed_transposed,
     num_colours,
 )
-from jaxspark._blocks._index_sets import jacobian_pattern
+from jaxspark._jax_internals import depends_on, jacobian_pattern
 
 
 N = 5
@@ -175,7 +176,7 @@ def chain(y):
 @pytest.mark.parametrize("name", EXACT)
 def test_exact_patterns(name):
     """The union of what is nonzero at several points, on both sides of every branch."""
-    pattern = jacobian_pattern(EXACT[name], points()[0])
+    pattern = jacobian_pattern(EXACT[name], points()[0]).entries
     jacobian = jax.jit(jax.jacfwd(EXACT[name]))
     true = sum(np.asarray(jacobian(y)).reshape(pattern.shape) != 0 for y in points()) > 0
     assert pattern.dtype == bool and pattern.has_sorted_indices
@@ -184,7 +185,7 @@ def test_exact_patterns(name):
 
 @pytest.mark.parametrize("name", LARGER)
 def test_patterns_contain_all_entries(name):
-    pattern = jacobian_pattern(LARGER[name], points()[0]).toarray()
+    pattern = jacobian_pattern(LARGER[name], points()[0]).entries.toarray()
     for y in points():
         assert np.all(pattern >= (dense(LARGER[name], y) != 0))
 
@@ -194,8 +195,8 @@ def test_zeros_of_constants_and_of_parameters():
     counts = []
 
     def look(matrix):
-        counts.append(jacobian_pattern(lambda y: matrix @ y, points()[0]).nnz)
-        counts.append(jacobian_pattern(lambda y: jnp.diag(matrix[0]) @ y, points()[0]).nnz)
+        counts.append(jacobian_pattern(lambda y: matrix @ y, points()[0]).entries.nnz)
+        counts.append(jacobian_pattern(lambda y: jnp.diag(matrix[0]) @ y, points()[0]).entries.nnz)
         return matrix
 
     look(jnp.asarray(BANDED))
@@ -206,10 +207,10 @@ def test_zeros_of_constants_and_of_parameters():
 @pytest.mark.parametrize("limits", [(0, 50), (0, 1)])
 def test_long_loops(monkeypatch, limits):
     """Not unrolled, they are iterated; or given up."""
-    monkeypatch.setattr("jaxspark._blocks._loops.UNROLLED", limits[0])
-    monkeypatch.setattr("jaxspark._blocks._loops.ROUNDS", limits[1])
+    monkeypatch.setattr("jaxspark._jax_internals._sparsity._control.UNROLLED", limits[0])
+    monkeypatch.setattr("jaxspark._jax_internals._sparsity._control.ROUNDS", limits[1])
     for function in (by_scan, by_loop, EXACT["reversed scan"]):
-        pattern = jacobian_pattern(function, points()[0]).toarray()
+        pattern = jacobian_pattern(function, points()[0]).entries.toarray()
         assert np.all(pattern >= (dense(function, points()[0]) != 0))
         assert pattern.shape == dense(function, points()[0]).shape
 
@@ -219,12 +220,12 @@ def test_operands_and_shapes():
         return t * y[:2] * z[1:]
 
     shapes = [jax.ShapeDtypeStruct(s, jnp.float32) for s in ((), (4,), (3,))]
-    by_y = jacobian_pattern(function, *shapes, argnum=1).toarray()
-    by_z = jacobian_pattern(function, *shapes, argnum=2).toarray()
+    by_y = jacobian_pattern(function, *shapes, argnum=1).entries.toarray()
+    by_z = jacobian_pattern(function, *shapes, argnum=2).entries.toarray()
     np.testing.assert_array_equal(by_y, np.eye(2, 4) > 0)
     np.testing.assert_array_equal(by_z, np.eye(2, 3, k=1) > 0)
     for n, m in ((0, 2), (3, 0)):
-        empty = jacobian_pattern(lambda y, m=m: jnp.zeros(m) + jnp.sum(y), jnp.zeros(n))
+        empty = jacobian_pattern(lambda y, m=m: jnp.zeros(m) + jnp.sum(y), jnp.zeros(n)).entries
         assert empty.shape == (m, n) and empty.nnz == 0
 
 
@@ -238,7 +239,7 @@ def test_while_tracing(transform):
             return args * chain(y) + jnp.where(args > 0, args, 0)
 
         x = jnp.stack([args, args, args, args])
-        pattern = jacobian_pattern(constraint, x)
+        pattern = jacobian_pattern(constraint, x).entries
         found.append(pattern.toarray())
         return jnp.sum(compressed_jacobian(constraint, x, pattern, colour_columns(pattern)))
 
@@ -248,7 +249,7 @@ def test_while_tracing(transform):
 
 def test_long_chain_is_fast_and_sparse():
     start = time.process_time()
-    pattern = jacobian_pattern(chain, jax.ShapeDtypeStruct((1000,), jnp.float64))
+    pattern = jacobian_pattern(chain, jax.ShapeDtypeStruct((1000,), jnp.float64)).entries
     colours = colour_columns(pattern)
     assert time.process_time() - start < 2
     assert pattern.nnz == 4 * 500 - 2 and num_colours(colours) == 4
@@ -257,15 +258,14 @@ def test_long_chain_is_fast_and_sparse():
     def compressed(y):
         return compressed_jacobian(chain, y, pattern, colours)
 
-    program = jax.make_jaxpr(compressed)(y).eqns
-    assert max(var.aval.size for eqn in program for var in eqn.outvars) <= 8 * 1000
+    assert max(array_sizes(jax.make_jaxpr(compressed)(y))) <= 8 * 1000
     assert compressed(y).shape == (pattern.nnz,)
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_compressed_values(name):
     function, y = lambda y: jnp.atleast_1d(EXACT[name](y)), points()[0]
-    pattern = jacobian_pattern(function, y)
+    pattern = jacobian_pattern(function, y).entries
     true = dense(function, y)[pattern.nonzero()]
     columns, rows = colour_columns(pattern), colour_rows(pattern)
     for lines, colours in ((pattern, columns), (pattern.T.tocsr(), rows)):
@@ -280,7 +280,7 @@ def test_compressed_values(name):
 
 def test_single_precision():
     y = points()[0].astype(jnp.float32)
-    pattern = jacobian_pattern(chain, y)
+    pattern = jacobian_pattern(chain, y).entries
     for compressed, colours in (
         (compressed_jacobian, colour_columns(pattern)),
         (compressed_transposed, colour_rows(pattern)),
@@ -297,3 +297,17 @@ def test_fewer_colours_by_another_order():
         (np.ones(6, bool), (np.repeat(np.arange(3), 2), rows.ravel())), (3, 4)
     )
     assert num_colours(colour_columns(pattern)) == 2
+
+
+def test_dependence_of_values():
+    def function(x, y, z):
+        return x[0] * y + 0.0 * z, jnp.zeros(2) * z[0]
+
+    x = jnp.array([0.3, -0.4])
+    assert depends_on(function, x, 2 * x, 3 * x, which=(0,))
+    assert depends_on(function, x, 2 * x, 3 * x, which=(1,))
+    assert not depends_on(function, x, 2 * x, 3 * x, which=(2,))
+    assert depends_on(lambda x: jax.lax.cond(x[0] > 0, jnp.sin, jnp.cos, 2.0), x, which=(0,))
+    # A derivative that is zero is no independence.
+    assert depends_on(jnp.sign, x, which=(0,))
+    assert depends_on(lambda x: jnp.where(x > 0, 1.0, 2.0), x, which=(0,))

@@ -4,12 +4,12 @@ import functools
 
 import equinox as eqx
 import jax
-import jax.extend
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxspark
+from benchmarks._array_sizes import array_sizes
 from helpers import largest_difference
 from jaxspark._blocks import dense
 from jaxspark._kkt import kkt_blocks
@@ -270,14 +270,6 @@ def test_what_is_wrapped():
     assert jaxspark.with_blocks(bodies) is bodies
 
 
-def largest(jaxpr):
-    sizes = [0]
-    for eqn in jaxpr.eqns:
-        sizes += [getattr(var.aval, "size", 0) for var in (*eqn.invars, *eqn.outvars)]
-        sizes += [largest(inner) for inner in jax.extend.core.jaxprs_in_params(eqn.params)]
-    return max(sizes)
-
-
 def test_nothing_of_quadratic_size():
     count = 200
     plain, split = of_arrays()
@@ -287,4 +279,4 @@ def test_nothing_of_quadratic_size():
     def step(y, z, m):
         return jaxspark.step(system, jaxspark.Gauss(2), 0.0, y, z, 0.01, args={"m": m})[:2]
 
-    assert largest(jax.make_jaxpr(step)(y, z, jnp.asarray(1.3)).jaxpr) < 128 * count
+    assert max(array_sizes(jax.make_jaxpr(step)(y, z, jnp.asarray(1.3)))) < 128 * count

@@ -7,8 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxspark._written_out import depends_on, written_out
-from jaxspark._written_out._lower import numbers_program
+from jaxspark._jax_internals import written_out
+from jaxspark._jax_internals._written_out import PLAIN_FROM
+
+
+if jax.__version_info__ >= PLAIN_FROM:
+    pytest.skip("nothing is written out by this release of JAX", allow_module_level=True)
+
+from jaxspark._jax_internals._written_out._lower import numbers_program
 
 
 X, A = jnp.array([0.3, -0.4]), jnp.array([[1.0, 2.0], [0.0, 3.0]])
@@ -175,17 +181,6 @@ def test_other_platforms_get_it_as_it_is():
         jax.jit(lambda x: written_out(mixed, x, A)["y"]), platforms=("cpu", "cuda", "tpu")
     )(X)
     np.testing.assert_allclose(exported.call(X), mixed(X, A)["y"], rtol=1e-14)
-
-
-def test_dependence():
-    def function(x, y, z):
-        return x[0] * y + 0.0 * z, jnp.zeros(2) * z[0]
-
-    x, y, z = X, 2 * X, 3 * X
-    assert depends_on(function, x, y, z, which=(0,))
-    assert depends_on(function, x, y, z, which=(1,))
-    assert not depends_on(function, x, y, z, which=(2,))
-    assert depends_on(lambda x: jax.lax.cond(x[0] > 0, jnp.sin, jnp.cos, X), x, which=(0,))
 
 
 @pytest.mark.parametrize(

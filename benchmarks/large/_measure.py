@@ -2,7 +2,7 @@
 
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -11,6 +11,7 @@ import numpy as np
 from jaxspark._blocks._base import AbstractBlockSolver
 from jaxspark._blocks._pattern import BlockMatrix, Pattern
 
+from .._array_sizes import array_sizes
 from ._case import Case
 from ._splu import least_seconds, Seconds, SOLVES
 
@@ -88,20 +89,7 @@ def largest_array(solver: AbstractBlockSolver, case: Case) -> int:
     """The number of elements of the largest array in the program."""
     arguments = case.matrix, *case.right_hand_side()
     program = jax.make_jaxpr(factor_and_solve(solver, case.pattern))(*arguments)
-    return max(_sizes(program.jaxpr), default=0)
-
-
-def _sizes(jaxpr: Any) -> Iterator[int]:
-    """Of all arrays, in loops and in called functions, too."""
-    for equation in jaxpr.eqns:
-        for variable in equation.outvars:
-            yield int(np.prod(getattr(variable.aval, "shape", ())))
-        for parameter in jax.tree.leaves(
-            list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns")
-        ):
-            inner = getattr(parameter, "jaxpr", parameter)
-            if hasattr(inner, "eqns"):
-                yield from _sizes(inner)
+    return max(array_sizes(program), default=0)
 
 
 def exponents(sizes: list[int], costs: list[float]) -> tuple[float, float]:

@@ -2,13 +2,15 @@
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import diffrax
 import jax
-from equinox.internal._loop.common import common_rewrite, fixed_asarray
+import jax.numpy as jnp
 
 from .._implicit import CHECKPOINT_NAME
+from .._jax_internals import any_lane, kept_lane, loop_of
 
 
 # Loops of this many trips are nested: those that no lane needs are left out.
@@ -28,44 +30,58 @@ class DiscreteAdjoint(diffrax.DirectAdjoint):
 
     def loop(self, *, max_steps: int | None, **kwargs: Any) -> Any:
         """Run diffrax's loops; without `max_steps` there is no reverse mode."""
-        if max_steps is None:
+        run = None if max_steps is None else loop_of(self)
+        if run is None:
             return super().loop(max_steps=max_steps, **kwargs)
         for name in ("throw", "passed_solver_state", "passed_controller_state"):
             kwargs.pop(name)
-        return self._loop(
+        return run(
             **kwargs, max_steps=max_steps, inner_while_loop=_while_loop,
             outer_while_loop=_while_loop,
         )  # fmt: skip
 
 
 def _while_loop(
-    cond_fun: Any,
-    body_fun: Any,
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
     init_val: Any,
     *,
     max_steps: int,
     buffers: Any = None,
     checkpoints: int | None = None,
 ) -> Any:
-    """`equinox.internal.while_loop(kind="bounded")`, which does not say what is to be kept."""
-    del checkpoints
-    start = jax.tree.map(fixed_asarray, init_val)
+    """The loop that diffrax asks for, of `max_steps` trips at most, as nested scans.
+
+    - `buffers`, `checkpoints`: for other kinds of loops.
+    """
+    del buffers, checkpoints
+    value = jax.tree.map(jnp.array, init_val)
     if max_steps == 0:
-        return start
-    condition, body, start, _ = common_rewrite(
-        cond_fun, body_fun, start, max_steps, buffers, makes_false_steps=True
-    )
+        return value
+
+    def going(carry):
+        count, on, _ = carry
+        return any_lane(on & (count < max_steps))
+
+    def body(carry):
+        count, on, value = carry
+        value = kept_lane(on, body_fun(value), value)
+        return count + 1, on & cond_fun(value), value
+
     levels = max(1, math.ceil(math.log(max_steps, BASE)))
-    return _nested(condition, body, start, levels)[-1]
+    start = jnp.zeros((), jnp.int32), jnp.asarray(cond_fun(value)), value
+    return _nested(going, body, start, levels)[-1]
 
 
-def _nested(condition: Any, body: Any, carry: Any, levels: int) -> Any:
+def _nested(
+    going: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any, levels: int
+) -> Any:
     if levels == 0:
         return body(carry)
 
     def trip(carry, _):
-        further = functools.partial(_nested, condition, body, levels=levels - 1)
-        return jax.lax.cond(condition(carry), further, lambda x: x, carry), None
+        further = functools.partial(_nested, going, body, levels=levels - 1)
+        return jax.lax.cond(going(carry), further, lambda x: x, carry), None
 
     # The lowest level computes nothing again.
     if levels > 1:

@@ -9,7 +9,8 @@ from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
 from .._implicit import stop_gradient
-from .._step import legendre, mix, ModifiedJacobian, polynomial_nodes, Stages
+from .._jax_internals import mix
+from .._step import legendre, ModifiedJacobian, polynomial_nodes, Stages
 from .._tableau import SparkTableau
 
 

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
-from .._implicit import attach_derivative, differentiable_root, stop_gradient
+from .._implicit import differentiable_root, stop_gradient
+from .._jax_internals import attach_derivative
 from .._kkt import dense_linear_solve
 from .._step import differentiated_if
 from .._system import FlatSystem

@@ -6,7 +6,6 @@ from ._base import AbstractBlockSolver as AbstractBlockSolver
 from ._basis import weakest as weakest
 from ._gather import take as take
 from ._klu import KLU as KLU
-from ._once import computed_once as computed_once
 from ._pattern import (
     BlockMatrix as BlockMatrix,
     dense as dense,

@@ -9,10 +9,10 @@ import jax.scipy.linalg as jsl
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from .._jax_internals import computed_once
 from ._base import AbstractBlockSolver
 from ._entrywise import at, diagonal_of, flip, invert, last, times
 from ._gather import take
-from ._once import computed_once
 from ._pattern import BlockMatrix, Pattern
 from ._rounds import make_rounds, Round, Rounds
 from ._schur import lighten, reciprocal_of, schur_complement, sides_of

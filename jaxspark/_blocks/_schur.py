@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._jax_internals import computed_once
 from ._entrywise import at, diagonal_of, flip, invert, last, times
 from ._gather import take
-from ._once import computed_once
 from ._pattern import BlockMatrix, Pattern
 from ._rounds import Rounds
 

@@ -8,9 +8,9 @@ from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import differentiable_root, stop_gradient
+from .._jax_internals import written_out
 from .._kkt import saddle_by_rows, saddle_matrix_solve, saddle_solve
 from .._system import FlatSystem
-from .._written_out import written_out
 from ._multipliers import bias_terms, force_terms
 from ._nearby import constraint_jacobian, mass_matrix
 

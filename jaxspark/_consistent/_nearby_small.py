@@ -8,10 +8,10 @@ from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar
-from .._implicit import attach_derivative, CHECKPOINT_NAME, stop_gradient
+from .._implicit import CHECKPOINT_NAME, stop_gradient
+from .._jax_internals import attach_derivative, written_out
 from .._kkt import saddle_by_rows, saddle_solve
 from .._system import FlatSystem
-from .._written_out import written_out
 from ._nearby import (
     as_good_as_it_gets,
     FLOOR,

@@ -1,6 +1,5 @@
 """Implicit differentiation: derivatives at the solution, never through the iteration."""
 
-from ._attach import attach_derivative as attach_derivative
 from ._dense_root import newton_root as newton_root
 from ._refine import preconditioned_solve as preconditioned_solve
 from ._root import (

@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 
-from ._attach import attach_derivative
+from .._jax_internals import attach_derivative
 
 
 T = TypeVar("T")

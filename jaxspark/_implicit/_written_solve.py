@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._written_out import written_out
-from ._later import later
+from .._jax_internals import later, written_out
 from ._refine import part_weights, refine
 from ._stop import stop_gradient
 

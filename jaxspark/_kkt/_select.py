@@ -28,17 +28,17 @@ def select_linear_solver(
 ) -> AbstractLinearSolver:
     """The solver that was chosen, made fit for the system, or one that suits its structure.
 
-    - Systems that declare no structure, and those with `nz + nlam + npsi <= 20`: the elementwise
-        inverse up to 16, LAPACK's up to 32, then LU.
+    - Systems that declare no structure, or whose structure could not be read, and those with
+        `nz + nlam + npsi <= 20`: the elementwise inverse up to 16, LAPACK's up to 32, then LU.
     - Others: see [`jaxspark.explain`][].
 
     **Raises:** `ValueError` if a solver for blocks is chosen and the system has none.
     """
     if isinstance(choice, AbstractLinearSolver):
         return choice
-    if isinstance(choice, AbstractBlockSolver):
+    if isinstance(choice, AbstractBlockSolver) and not system.unread:
         return BlockLinearSolver(choice, structure_of(system))
-    if not (choice is None or choice == "auto"):
+    if not (choice is None or choice == "auto" or isinstance(choice, AbstractBlockSolver)):
         raise TypeError(
             'linear_solver must be "auto" or a solver such as jaxspark.DenseLU() or '
             f"jaxspark.AcyclicNullSpace(); got {choice!r}."

@@ -2,7 +2,6 @@
 
 from ._decoupling import ModifiedJacobian as ModifiedJacobian
 from ._legendre import legendre as legendre, polynomial_nodes as polynomial_nodes
-from ._mix import mix as mix
 from ._newton import NewtonOptions as NewtonOptions
 from ._predict import (
     constant_guess as constant_guess,

@@ -9,10 +9,10 @@ from jaxtyping import Array, Bool, Float
 
 from .._custom_types import FloatScalar
 from .._implicit import stop_gradient
+from .._jax_internals import mix
 from .._kkt import AbstractLinearSolver, AbstractMap
 from .._system import FlatSystem
 from .._tableau import SparkTableau
-from ._mix import mix
 from ._stages import Stages
 
 

@@ -7,13 +7,12 @@ import jax
 import jax.numpy as jnp
 
 from .._implicit import LinearEquations, preconditioned_solve, written_out_solve
+from .._jax_internals import mix, written_out
 from .._kkt import AbstractLinearSolver, ELEMENTWISE_LIMIT, ElementwiseInverse
 from .._system import FlatSystem
 from .._tableau import SparkTableau
-from .._written_out import written_out
 from ._decoupling import modified_jacobian, ModifiedJacobian
 from ._linearized import linearized_residual
-from ._mix import mix
 from ._residual import stage_residual
 from ._stages import Stages
 

@@ -5,10 +5,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import RealScalarLike
+from .._jax_internals import mix
 from .._system import FlatSystem
 from .._tableau import SparkTableau
 from ._legendre import legendre, polynomial_nodes
-from ._mix import mix
 from ._stages import Stages
 
 

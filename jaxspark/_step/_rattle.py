@@ -10,11 +10,11 @@ from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
-from .._implicit import attach_derivative, CHECKPOINT_NAME, differentiable_root, stop_gradient
+from .._implicit import CHECKPOINT_NAME, differentiable_root, stop_gradient
+from .._jax_internals import attach_derivative, written_out
 from .._kkt import singular_threshold, solve_by_rows
 from .._results import RESULTS
 from .._system import FlatSystem
-from .._written_out import written_out
 from ._newton import NewtonOptions
 
 

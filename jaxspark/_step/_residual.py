@@ -7,9 +7,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
+from .._jax_internals import mix
 from .._system import FlatSystem
 from .._tableau import SparkTableau
-from ._mix import mix
 from ._stages import Stages
 
 

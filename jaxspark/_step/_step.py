@@ -10,13 +10,13 @@ from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import CHECKPOINT_NAME, differentiable_root, stop_gradient
+from .._jax_internals import mix
 from .._kkt import AbstractLinearSolver
 from .._results import RESULTS
 from .._system import FlatSystem
 from .._tableau import SparkTableau
 from ._decoupling import modified_jacobian, ModifiedJacobian
 from ._derivatives import implicit_equations, in_one_piece, is_small
-from ._mix import mix
 from ._newton import modified_newton, NewtonOptions, NewtonResult
 from ._predict import constant_guess
 from ._residual import stage_residual

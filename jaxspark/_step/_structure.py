@@ -5,14 +5,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
+from .._jax_internals import depends_on
 from .._system import FlatSystem
 from .._tableau import SparkTableau
 from .._tableau._lobatto import lobatto_spark
-from .._written_out import depends_on
 
 
 # The largest number of velocities and multipliers of a system that is written out.
 LARGEST = 16
+COST = "Steps of RATTLE solve for all unknowns, not for multipliers alone."
 
 
 def solves_for_multipliers(
@@ -32,7 +33,7 @@ def solves_for_multipliers(
     plain = system.v is None and system.g is not None and system.k is None and system.ideal
     if not plain or system.structure is not None or system.nz + system.nlam > LARGEST:
         return False
-    if depends_on(lambda t, y, z: system.f(t, y, z), t, y, z, which=(2,)):
+    if depends_on(lambda t, y, z: system.f(t, y, z), t, y, z, which=(2,), cost=COST):
         return False
     momentum = system.p
     if momentum is None:
@@ -44,5 +45,5 @@ def solves_for_multipliers(
     def without_velocity(t, y):
         return momentum(t, y, jnp.zeros_like(z))
 
-    constant = not depends_on(mass, t, y, z, which=(0, 1, 2))
-    return constant and not depends_on(without_velocity, t, y, which=(0, 1))
+    constant = not depends_on(mass, t, y, z, which=(0, 1, 2), cost=COST)
+    return constant and not depends_on(without_velocity, t, y, which=(0, 1), cost=COST)

@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
+from .._jax_internals import mix
 from .._kkt import invert_definite, solve_augmented
-from .._step import mix
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
 from ._independent import eliminate, Elimination

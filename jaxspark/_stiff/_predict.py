@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
-from .._step import mix
+from .._jax_internals import mix
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
 from ._newton import Weights

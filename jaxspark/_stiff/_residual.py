@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
-from .._step import mix
+from .._jax_internals import mix
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
 

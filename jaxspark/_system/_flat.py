@@ -36,8 +36,9 @@ class FlatSystem(eqx.Module):
 
     `v` and `p` are `None` where they are the identity, `g` and `r`, `k` and `reaction` where
     there is no such constraint. Systems that declare their block structure have it as
-    `structure`, and `blocks(t, y, z)` for its `BlockValues`. Sizes are static. `ideal` systems
-    have no constraint forces but the default ones, which are linear in the multipliers.
+    `structure`, and `blocks(t, y, z)` for its `BlockValues`; `unread` ones have one that cannot
+    be read, and are solved with dense matrices. Sizes are static. `ideal` systems have no
+    constraint forces but the default ones, which are linear in the multipliers.
     """
 
     v: Function | None
@@ -58,6 +59,7 @@ class FlatSystem(eqx.Module):
     unravel_lam: Unravel = eqx.field(static=True)
     unravel_psi: Unravel = eqx.field(static=True)
     structure: Structure | None = eqx.field(static=True, default=None)
+    unread: bool = eqx.field(static=True, default=False)
     blocks: Function | None = None
 
     def velocity(
@@ -217,7 +219,7 @@ def flatten(
         if system.reaction is not None:
             force = flat(system.reaction, *state, unravel_psi)
         reaction = close(force, flat_y, flat_z, psi)
-    structure = blocks = None
+    structure = blocks = found = None
     if isinstance(system, MultibodySystem):
         structure = multibody_structure(system, t, y, z, args)
 
@@ -226,8 +228,9 @@ def flatten(
 
         blocks = close(of_vectors, flat_y, flat_z)
     elif isinstance(system, WithBlocks):
-        structure, found = found_blocks(system, t, y, z, args)
-        blocks = close(found, flat_y, flat_z)
+        found = found_blocks(system, t, y, z, args)
+        if found is not None:
+            structure, blocks = found[0], close(found[1], flat_y, flat_z)
     flat_system = FlatSystem(
         v=None if system.v is None else close(v, flat_y, flat_z),
         p=p,
@@ -248,5 +251,6 @@ def flatten(
         unravel_psi=unravel_psi,
         structure=structure,
         blocks=blocks,
+        unread=isinstance(system, WithBlocks) and structure is None,
     )
     return flat_system, flat_y, flat_z

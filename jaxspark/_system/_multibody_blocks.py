@@ -8,8 +8,9 @@ import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 
-from .._blocks import BlockMatrix, BlockValues, computed_once, Pattern, Structure
+from .._blocks import BlockMatrix, BlockValues, Pattern, Structure
 from .._custom_types import Args, State
+from .._jax_internals import computed_once
 from ._multibody import ends, MultibodySystem, own_of
 
 

@@ -12,8 +12,8 @@ from jaxtyping import Array, Float
 
 from .._blocks import BlockMatrix, BlockValues, Pattern, Structure
 from .._blocks._detect import Blocks, detect_blocks, LARGEST
-from .._blocks._index_sets import jacobian_pattern
 from .._custom_types import Args, State
+from .._jax_internals import jacobian_pattern
 from ._check import constraint_shapes
 from ._constrained import AbstractConstrainedSystem, Part
 from ._found_blocks import block_rows, check_forces, coordinates, diagonal, Places, Sparsity
@@ -66,7 +66,9 @@ def with_blocks(system: AbstractConstrainedSystem, blocks: Any = None) -> Abstra
     - `blocks`: for each velocity, in the order of the raveled state, the number of its block,
         from 0 and without gaps. Default: they are found.
 
-    **Returns:** a system with the same functions.
+    **Returns:** a system with the same functions. Where programs cannot be read, which
+    `jaxspark.JaxInternalsWarning` says or `jaxspark.jax_internals(False)` asks for, it is solved
+    with dense matrices.
 
     **Raises:** `TypeError` if `system` is none, `ValueError` if `blocks` are not integers. Where
     the system meets its first state, `ValueError` if there are no blocks, if those given do not
@@ -154,20 +156,46 @@ class _Vectors:
         return total
 
 
+class _Patterns:
+    """The structures of Jacobians of some functions, and whether all of these were understood."""
+
+    def __init__(self) -> None:
+        self.understood = True
+
+    def of(self, function: Callable[..., Array], *at: Any) -> Sparsity:
+        entries, understood = jacobian_pattern(function, *at)
+        self.understood &= understood
+        return entries
+
+
 def found_blocks(
     system: WithBlocks, t: Any, y: State, z: State, args: Args
-) -> tuple[Structure, OfVectors]:
+) -> tuple[Structure, OfVectors] | None:
     """The structure of a system, and its `BlockValues` as a function of vectors.
+
+    **Returns:** these; `None` if no blocks are seen in functions that are not all understood.
 
     **Raises:** `ValueError`: see [`jaxspark.with_blocks`][].
     """
+    patterns = _Patterns()
+    try:
+        return _found(patterns, system, t, y, z, args)
+    except ValueError:
+        if patterns.understood:
+            raise
+        return None
+
+
+def _found(
+    patterns: _Patterns, system: WithBlocks, t: Any, y: State, z: State, args: Args
+) -> tuple[Structure, OfVectors]:
     inner = system.system
     vectors = _Vectors(inner, t, y, z, args)
     at = vectors.z, t, vectors.y, vectors.arrays
-    p = None if inner.p is None else jacobian_pattern(vectors.momentum, *at)
-    v = None if inner.v is None else jacobian_pattern(vectors.velocity, *at)
-    B = jacobian_pattern(vectors.constraints, *at)
-    C = _force_pattern(inner, vectors, t)
+    p = None if inner.p is None else patterns.of(vectors.momentum, *at)
+    v = None if inner.v is None else patterns.of(vectors.velocity, *at)
+    B = patterns.of(vectors.constraints, *at)
+    C = _force_pattern(patterns, inner, vectors, t)
     labels = [f"row {i} of g" for i in range(vectors.nlam)]
     labels += [f"row {i} of k" for i in range(vectors.npsi)]
     rows = B if C is None else Sparsity(B + C.T)
@@ -224,7 +252,9 @@ def _values(
     return of_vectors
 
 
-def _force_pattern(system: AbstractConstrainedSystem, vectors: _Vectors, t: Any) -> Sparsity | None:
+def _force_pattern(
+    patterns: _Patterns, system: AbstractConstrainedSystem, vectors: _Vectors, t: Any
+) -> Sparsity | None:
     """Where forces that are not ideal depend on multipliers, if there are such forces."""
     if system.friction is None and not vectors.own.any():
         return None
@@ -235,13 +265,13 @@ def _force_pattern(system: AbstractConstrainedSystem, vectors: _Vectors, t: Any)
         every = (jnp.ones_like(multipliers),)
         return jax.jvp(lambda x: vectors.forces(x, *rest), (multipliers,), every)[1]
 
-    if system.friction is not None or jacobian_pattern(change, *at).nnz:
+    if system.friction is not None or patterns.of(change, *at).nnz:
         raise ValueError(
             "jaxspark.with_blocks needs constraint forces that are linear in their multipliers: "
             "no friction(t, y, z, lam, args), and no r or reaction that depends on them "
             "otherwise."
         )
-    return jacobian_pattern(vectors.forces, *at)
+    return patterns.of(vectors.forces, *at)
 
 
 def _partition(

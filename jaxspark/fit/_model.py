@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._jax_internals import depends_on
 from .._system import AbstractConstrainedSystem
 from .._tableau import AbstractSparkMethod, Composition, Gauss
 from ._initial import Start
@@ -98,11 +99,8 @@ class Model(eqx.Module):
             lam, psi = forces
             return self.observed(t, y, z, lam, psi, args)
 
-        closed = jax.make_jaxpr(observed)((lam, psi), arrays)
-        forces = closed.jaxpr.invars[: len(jax.tree.leaves((lam, psi)))]
-        used = {id(v) for equation in closed.jaxpr.eqns for v in equation.invars}
-        used |= {id(v) for v in closed.jaxpr.outvars}
-        return any(id(v) in used for v in forces)
+        cost = "Multipliers are computed for all samples."
+        return depends_on(observed, (lam, psi), arrays, which=(0,), cost=cost)
 
     def observed(self, t: Any, y: Any, z: Any, lam: Any, psi: Any, args: Any) -> dict[str, Any]:
         """What the sensors show, by channel.

@@ -5,6 +5,7 @@ a function whose value is zero at a root. Being a primitive, and not a function 
 rule, it keeps its derivative wherever JAX takes programs apart (reverse mode of `jax.lax.scan`
 drops custom rules), to every order. The correction is traced only when somebody
 differentiates: values and first derivatives, which have rules of their own, pay nothing for it.
+Without the primitive the correction is computed with every value.
 """
 
 from collections.abc import Callable
@@ -13,14 +14,11 @@ from typing import Any, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Primitive
-from jax.interpreters import ad, batching, mlir
+
+from ._primitive import ad, batching, mlir, moved_to_front, OwnPrimitive
 
 
 T = TypeVar("T")
-
-attach_p = Primitive("attach_derivative")
-attach_p.multiple_results = True
 
 
 def attach_derivative(correction: Callable[[T, Any], T], x: T, parameters: Any) -> T:
@@ -44,18 +42,24 @@ def attach_derivative(correction: Callable[[T, Any], T], x: T, parameters: Any) 
         arrays = jax.tree.unflatten(others_structure, operands[count:])
         return tuple(jax.tree.leaves(correction(x, eqx.combine(arrays, static))))
 
+    if not attach_p.usable():
+        return jax.tree.unflatten(structure, _plain(on_leaves, leaves, others))
     outputs = attach_p.bind(*leaves, *others, correction=on_leaves, count=count)
     return jax.tree.unflatten(structure, outputs)
 
 
-@attach_p.def_impl
+def _plain(correction: Callable[..., Any], leaves: list[Any], others: list[Any]) -> list[Any]:
+    """The value of the leaves, with the derivative of these minus the correction."""
+    changes = correction(*leaves, *others)
+    # Zero, but not where equations have no finite value.
+    zeros = [change - jax.lax.stop_gradient(change) for change in changes]
+    safe = [jnp.where(jnp.isfinite(zero), zero, jnp.zeros_like(zero)) for zero in zeros]
+    return [leaf - zero for leaf, zero in zip(leaves, safe, strict=True)]
+
+
 def _value(*operands, correction, count):
     del correction
     return list(operands[:count])
-
-
-attach_p.def_abstract_eval(_value)
-mlir.register_lowering(attach_p, lambda _, *operands, count, **__: operands[:count])
 
 
 def _jvp(primals, tangents, *, correction, count):
@@ -75,8 +79,7 @@ def _jvp(primals, tangents, *, correction, count):
 
 
 def _batch(operands, axes, *, correction, count):
-    size = next(x.shape[a] for x, a in zip(operands, axes, strict=True) if a is not None)
-    moved = [x if a is None else jnp.moveaxis(x, a, 0) for x, a in zip(operands, axes, strict=True)]
+    size, moved = moved_to_front(operands, axes)
     # What is differentiated along a batch of parameters is a batch.
     for i in range(count):
         if axes[i] is None:
@@ -86,5 +89,34 @@ def _batch(operands, axes, *, correction, count):
     return attach_p.bind(*moved, correction=batched, count=count), [0] * count
 
 
-ad.primitive_jvps[attach_p] = _jvp
-batching.primitive_batchers[attach_p] = _batch
+def _register(primitive: Any) -> None:
+    primitive.multiple_results = True
+    primitive.def_impl(_value)
+    primitive.def_abstract_eval(_value)
+    mlir.register_lowering(primitive, lambda _, *operands, count, **__: operands[:count])
+    ad.primitive_jvps[primitive] = _jvp
+    batching.primitive_batchers[primitive] = _batch
+
+
+def _trial() -> bool:
+    """Second derivatives of a square root, in a scan, for a batch."""
+
+    def root(p):
+        start = jax.lax.stop_gradient(jnp.sqrt(p))
+        return attach_derivative(lambda x, p: (x**2 - p) / (2 * x), start, p)
+
+    def looped(p):
+        twice = lambda x: attach_derivative(lambda x, p: (x**2 - p) / (2 * x), x, p)
+        return jax.lax.scan(lambda c, _: (c * twice(root(p)), None), 1.0, None, length=2)[0]
+
+    found = jax.jit(jax.vmap(jax.jacfwd(jax.grad(looped))))(jnp.array([2.0, 3.0]))
+    slope = jax.jit(jax.grad(root))(4.0)
+    return bool(jnp.allclose(found, 0.0, atol=1e-4)) and bool(jnp.allclose(slope, 0.25))
+
+
+attach_p = OwnPrimitive(
+    "attach_derivative",
+    _register,
+    _trial,
+    "Corrections of roots are computed with every value: steps cost more.",
+)

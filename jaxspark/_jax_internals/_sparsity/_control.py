@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax.extend
 import numpy as np
 
 from ._dependence import combine, everything, Fact, Operand, Sets, take
+from ._programs import inner_programs, parameters_of, scan_counts, taken_apart
 
 
 # What is known of the results of a jaxpr, given what is known of its arguments.
@@ -22,7 +22,7 @@ ROUNDS = 50
 def conditional(eqn: Any, operands: Sequence[Operand], run: Run) -> list[Fact]:
     """The union of the branches, or the one that is taken if that is known."""
     which, facts = operands[0].fact, [operand.fact for operand in operands[1:]]
-    branches = eqn.params["branches"]
+    branches = parameters_of(eqn)["branches"]
     if which.value is not None:
         return run(branches[min(max(int(which.value), 0), len(branches) - 1)], facts)
     if which.sets is not None:
@@ -37,26 +37,28 @@ def conditional(eqn: Any, operands: Sequence[Operand], run: Run) -> list[Fact]:
 def while_loop(eqn: Any, operands: Sequence[Operand], run: Run) -> list[Fact]:
     """Iterated until the sets no longer grow."""
     facts = [operand.fact for operand in operands]
-    first, second = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    first, second = parameters_of(eqn)["cond_nconsts"], parameters_of(eqn)["body_nconsts"]
     asked, consts, carry = facts[:first], facts[first:][:second], facts[first + second :]
-    carry = _fixed_point(lambda carry: run(eqn.params["body_jaxpr"], [*consts, *carry]), carry, eqn)
-    if carry is None or run(eqn.params["cond_jaxpr"], [*asked, *carry])[0].sets is not None:
+    carry = _fixed_point(
+        lambda carry: run(parameters_of(eqn)["body_jaxpr"], [*consts, *carry]), carry, eqn
+    )
+    if carry is None or run(parameters_of(eqn)["cond_jaxpr"], [*asked, *carry])[0].sets is not None:
         return _anything(eqn, operands)
     return carry
 
 
 def scan(eqn: Any, operands: Sequence[Operand], run: Run) -> list[Fact]:
     """Unrolled if it is short; otherwise iterated until the sets no longer grow."""
-    body, length = eqn.params["jaxpr"], eqn.params["length"]
-    carried, constant = eqn.params["num_carry"], eqn.params["num_consts"]
+    body, length = parameters_of(eqn)["jaxpr"], parameters_of(eqn)["length"]
+    constant, carried = scan_counts(parameters_of(eqn))
     facts = [operand.fact for operand in operands]
     consts, carry = facts[:constant], facts[constant : constant + carried]
     xs = operands[constant + carried :]
-    if length * _count(body.jaxpr) > UNROLLED:
+    if length * _count(body) > UNROLLED:
         return _scan_all(eqn, operands, run)
     sizes = [out.aval.size // length if length else 0 for out in eqn.outvars[carried:]]
     parts = [[] for _ in sizes]
-    for i in reversed(range(length)) if eqn.params["reverse"] else range(length):
+    for i in reversed(range(length)) if parameters_of(eqn)["reverse"] else range(length):
         results = run(body, [*consts, *carry, *(_row(x, i) for x in xs)])
         carry = results[:carried]
         for part, fact, size in zip(parts, results[carried:], sizes, strict=True):
@@ -68,11 +70,11 @@ def scan(eqn: Any, operands: Sequence[Operand], run: Run) -> list[Fact]:
 
 def linear_solve(eqn: Any, operands: Sequence[Operand], run: Run) -> list[Fact]:
     """By the jaxpr that solves; the matrix it solves with is among its constants."""
-    lengths = eqn.params["const_lengths"]
+    lengths = parameters_of(eqn)["const_lengths"]
     before = lengths.matvec + lengths.vecmat
     consts = operands[before : before + lengths.solve]
     right = operands[sum(lengths) :]
-    return run(eqn.params["jaxprs"].solve, [operand.fact for operand in (*consts, *right)])
+    return run(parameters_of(eqn)["jaxprs"].solve, [operand.fact for operand in (*consts, *right)])
 
 
 def _anything(eqn: Any, operands: Sequence[Operand]) -> list[Fact]:
@@ -113,8 +115,8 @@ def _row(operand: Operand, i: int) -> Fact:
 
 
 def _scan_all(eqn: Any, operands: Sequence[Operand], run: Run) -> list[Fact]:
-    body, length = eqn.params["jaxpr"], eqn.params["length"]
-    carried, constant = eqn.params["num_carry"], eqn.params["num_consts"]
+    body, length = parameters_of(eqn)["jaxpr"], parameters_of(eqn)["length"]
+    constant, carried = scan_counts(parameters_of(eqn))
     facts = [operand.fact for operand in operands]
     consts, carry = facts[:constant], facts[constant : constant + carried]
     rows = []
@@ -138,11 +140,11 @@ def _scan_all(eqn: Any, operands: Sequence[Operand], run: Run) -> list[Fact]:
     return [*found, *stacked]
 
 
-def _count(jaxpr: Any) -> int:
+def _count(program: Any) -> int:
     total = 0
-    for eqn in jaxpr.eqns:
-        inner = sum(map(_count, jax.extend.core.jaxprs_in_params(eqn.params)))
-        total += 1 + inner * eqn.params.get("length", 1)
+    for eqn in taken_apart(program)[0].eqns:
+        inner = sum(map(_count, inner_programs(eqn)))
+        total += 1 + inner * parameters_of(eqn).get("length", 1)
     return total
 
 

@@ -1,17 +1,14 @@
 """A boundary across which a compiler does not move computations."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Primitive
-from jax.interpreters import ad, batching, mlir
+
+from ._primitive import ad, batching, mlir, OwnPrimitive
 
 
 T = TypeVar("T")
-
-once_p = Primitive("computed_once")
-once_p.multiple_results = True
 
 
 def computed_once(tree: T) -> T:
@@ -20,13 +17,14 @@ def computed_once(tree: T) -> T:
     XLA on a CPU fuses what makes an array into what uses it, sines and divisions too, and then
     computes each entry again as often as it is used, six times in the Jacobian of a joint; of
     `jax.lax.optimization_barrier` there is nothing left by then. A primitive, so that
-    derivatives pass.
+    derivatives pass; without it there is `jax.lax.optimization_barrier`.
     """
     leaves, structure = jax.tree.flatten(tree)
     moving = [i for i, leaf in enumerate(leaves) if _floating(leaf)]
     if not moving:
         return tree
-    outputs = once_p.bind(*(leaves[i] for i in moving))
+    values = [jnp.asarray(leaves[i]) for i in moving]
+    outputs = once_p.bind(*values) if once_p.usable() else _barrier(*values)
     for i, output in zip(moving, outputs, strict=True):
         leaves[i] = output
     return jax.tree.unflatten(structure, leaves)
@@ -62,9 +60,25 @@ def _batch(operands, axes):
     return once_p.bind(*operands), axes
 
 
-once_p.def_impl(lambda *operands: list(operands))
-once_p.def_abstract_eval(lambda *operands: list(operands))
-mlir.register_lowering(once_p, mlir.lower_fun(_barrier, multiple_results=True))
-mlir.register_lowering(once_p, mlir.lower_fun(_loop, multiple_results=True), platform="cpu")
-ad.primitive_jvps[once_p] = _jvp
-batching.primitive_batchers[once_p] = _batch
+def _register(primitive: Any) -> None:
+    primitive.multiple_results = True
+    primitive.def_impl(lambda *operands: list(operands))
+    primitive.def_abstract_eval(lambda *operands: list(operands))
+    mlir.register_lowering(primitive, mlir.lower_fun(_barrier, multiple_results=True))
+    of_loop = mlir.lower_fun(_loop, multiple_results=True)
+    mlir.register_lowering(primitive, of_loop, platform="cpu")
+    ad.primitive_jvps[primitive] = _jvp
+    batching.primitive_batchers[primitive] = _batch
+
+
+def _trial() -> bool:
+    cubes = jax.vmap(jax.grad(lambda x: computed_once(x**3)))
+    return bool(jnp.allclose(jax.jit(cubes)(jnp.arange(3.0)), 3 * jnp.arange(3.0) ** 2))
+
+
+once_p = OwnPrimitive(
+    "computed_once",
+    _register,
+    _trial,
+    "XLA may compute entries of Jacobians again and again: many bodies cost more.",
+)

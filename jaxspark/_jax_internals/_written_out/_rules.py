@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .._blocks._movement import MOVES, scattered
+from .._sparsity._movement import MOVES, scattered
 from ._scalars import Arithmetic, as_number, Scalar, Scalars
 
 

@@ -12,6 +12,8 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jaxtyping import Array
 
+from .._understood import guarded
+from . import COST
 from ._expand import ClosedJaxpr
 from ._lower import lowered
 
@@ -22,28 +24,8 @@ written_out_p = Primitive("written_out")
 written_out_p.multiple_results = True
 
 
-def written_out(function: Callable[..., T], *operands: Any) -> T:
-    """`function(*operands)`, compiled number by number.
-
-    Small arrays are taken apart into numbers, and what is known of these when the function is
-    traced is made use of: nothing is multiplied by a zero of a sparse matrix, nor added to
-    it. Of a system with a few unknowns a compiler makes one piece of straight code, ten times
-    as fast as one of kernels for small arrays, and compiles it sooner. Loops and branches inside
-    are written out, too. A batch is a loop over its lanes, each with trips of its own; with many
-    lanes, and without functions such as sines, the lanes of each number lie side by side, as
-    vector units want it. What is too large, or has a part without a rule, is left as it is, and
-    so are long derivatives of second order, and everything on other platforms than CPUs.
-
-    Derivatives are those of the function, written out in turn: nothing inside is kept for a
-    backward pass but the operands.
-
-    **Arguments:**
-
-    - `function`: a pure function of PyTrees of arrays.
-    - `operands`: its arguments.
-
-    **Returns:** what it returns, a PyTree of arrays.
-    """
+def bind(function: Callable[..., T], *operands: Any) -> T:
+    """`function(*operands)` as one primitive."""
     arrays, known = eqx.partition(operands, lambda x: isinstance(x, jax.Array))
     leaves, structure = jax.tree.flatten(arrays)
     # The same array in several places is one operand.
@@ -110,7 +92,10 @@ def _plain(*operands, closed, sizes, lanes, order):
 
 
 def _on_cpu(*operands, closed, sizes, lanes, order):
-    results = lowered(closed, operands, sizes, lanes, order)
+    what = "Writing out small computations"
+    results = guarded(
+        what, COST, lambda: lowered(closed, operands, sizes, lanes, order), lambda: None
+    )
     if results is None:
         return _plain(*operands, closed=closed, sizes=sizes, lanes=lanes, order=order)
     return results

@@ -1,39 +1,41 @@
-"""Which outputs of a function depend on which inputs, found without evaluating it.
+"""What is known of the results of a program, given what is known of its arguments.
 
 Source: A. Griewank and A. Walther, *Evaluating Derivatives*, 2nd edition, SIAM 2008, chapter 7:
 sets of indices are propagated along with the derivatives.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import jax.core
-import jax.extend
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
 
+from .._understood import not_understood
+from ._control import CONTROL
 from ._dependence import (
     can_be_nonzero,
     combine,
-    each_its_own,
     everything,
     Fact,
     numbered,
+    ODD,
     Operand,
     RULES,
     Sets,
     take,
 )
-from ._loops import CONTROL
 from ._movement import MOVES
+from ._names import WITHOUT_RULE
+from ._programs import is_literal, name_of, parameters_of, taken_apart
 
-
-Jaxpr = jax.extend.core.Jaxpr
-ClosedJaxpr = jax.extend.core.ClosedJaxpr
 
 UNKNOWN = Fact()
+COST = (
+    "What depends on it is taken to depend on all that it depends on: Jacobians may be taken for "
+    "less sparse than they are."
+)
 CALLS = {
     "checkpoint": "jaxpr",
     "closed_call": "call_jaxpr",
@@ -41,6 +43,7 @@ CALLS = {
     "core_call": "call_jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
+    "eval_jaxpr": "call_jaxpr",
     "jit": "jaxpr",
     "pjit": "jaxpr",
     "remat": "jaxpr",
@@ -83,46 +86,6 @@ ARITHMETIC: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-def jacobian_pattern(
-    function: Callable[..., Any], *operands: Any, argnum: int = 0
-) -> scipy.sparse.csr_matrix:
-    """Where the Jacobian of a function of vectors can be nonzero, whatever the values.
-
-    The function is traced together with its forward derivative, and the dependence on the
-    tangent is followed: rules of `custom_jvp` count, and primitives whose derivative is zero do
-    not. All outputs of a primitive that is not known depend on all of its inputs, so that the
-    pattern may be too large, but is never too small. Gathers and scatters are exact where their
-    indices are known, that is, are not traced; and so are products with arrays that are known
-    to have zeros. To find a pattern that serves for all values of a parameter, trace it.
-
-    **Arguments:**
-
-    - `function`: of `operands`, that returns an array.
-    - `operands`: arrays, tracers or `jax.ShapeDtypeStruct`s; only shapes and dtypes matter.
-    - `argnum`: the operand to differentiate with respect to.
-
-    **Returns:** a matrix of booleans, sorted: a row for each output, a column for each element
-    of the operand.
-    """
-
-    def tangent(direction, *operands):
-        def on_one(x):
-            return function(*operands[:argnum], x, *operands[argnum + 1 :])
-
-        return jax.jvp(on_one, (operands[argnum],), (direction,))[1]
-
-    shaped = jax.ShapeDtypeStruct(jnp.shape(operands[argnum]), operands[argnum].dtype)
-    closed = jax.make_jaxpr(tangent)(shaped, *operands)
-    start = Fact(each_its_own(shaped.size))
-    facts = [start] + [UNKNOWN] * (len(closed.jaxpr.invars) - 1)
-    result = _run(closed, facts)[0].sets
-    shape = (int(np.prod(closed.out_avals[0].shape, dtype=int)), shaped.size)
-    if result is None:
-        return scipy.sparse.csr_matrix(shape, dtype=bool)
-    entries = np.ones(len(result.indices), bool)
-    return scipy.sparse.csr_matrix((entries, result.indices, result.indptr), shape)
-
-
 def _discrete(dtype: Any) -> bool:
     return jnp.issubdtype(dtype, np.integer) or jnp.issubdtype(dtype, np.bool_)
 
@@ -141,40 +104,67 @@ def _zeros(nonzero: np.ndarray | None) -> Fact:
     return UNKNOWN if nonzero is None or np.all(nonzero) else Fact(nonzero=nonzero)
 
 
-def _run(jaxpr: Jaxpr | ClosedJaxpr, facts: Sequence[Fact]) -> list[Fact]:
-    """What is known of the results, given what is known of the arguments."""
-    consts: Sequence[Any] = ()
-    if isinstance(jaxpr, ClosedJaxpr):
-        jaxpr, consts = jaxpr.jaxpr, jaxpr.consts
-    known = dict(zip(jaxpr.constvars, map(_constant, consts), strict=False))
-    known.update(zip(jaxpr.invars, facts, strict=True))
+class Reader:
+    """Follows facts through programs.
 
-    def read(var):
-        if isinstance(var, jax.extend.core.Literal):
-            return _constant(np.asarray(var.val, getattr(var.aval, "dtype", None)))
-        return known.get(var, UNKNOWN)
+    - `understood`: whether all was understood so far; what was not may depend on everything that
+        goes into it.
+    """
 
-    for eqn in jaxpr.eqns:
-        operands = [Operand(getattr(var.aval, "shape", ()), read(var)) for var in eqn.invars]
-        known.update(zip(eqn.outvars, _equation(eqn, operands), strict=True))
-    return [read(var) for var in jaxpr.outvars]
+    def __init__(self) -> None:
+        self.understood = True
 
+    def run(self, program: Any, facts: Sequence[Fact]) -> list[Fact]:
+        """What is known of the results, given what is known of the arguments."""
+        jaxpr, consts = taken_apart(program)
+        known = dict(zip(jaxpr.constvars, map(_constant, consts), strict=False))
+        known.update(zip(jaxpr.invars, facts, strict=True))
 
-def _equation(eqn: Any, operands: list[Operand]) -> list[Fact]:
-    name, facts = eqn.primitive.name, [operand.fact for operand in operands]
-    if name == "iota":
-        return [Fact(value=_iota(eqn.params))]
-    if name in CALLS and CALLS[name] in eqn.params:
-        return _run(eqn.params[CALLS[name]], facts)
-    if all(part is None for fact in facts for part in fact):
-        return [UNKNOWN] * len(eqn.outvars)
-    if name == "optimization_barrier":
-        return facts
-    if any(fact.sets is not None for fact in facts):
-        if name in CONTROL:
-            return CONTROL[name](eqn, operands, _run)
-        return _dependence(eqn, operands)
-    return _values(eqn, operands)
+        def read(var):
+            if is_literal(var):
+                return _constant(np.asarray(var.val, getattr(var.aval, "dtype", None)))
+            return known.get(var, UNKNOWN)
+
+        for eqn in jaxpr.eqns:
+            operands = [Operand(getattr(var.aval, "shape", ()), read(var)) for var in eqn.invars]
+            known.update(zip(eqn.outvars, self._guarded(eqn, operands), strict=True))
+        return [read(var) for var in jaxpr.outvars]
+
+    def _guarded(self, eqn: Any, operands: list[Operand]) -> list[Fact]:
+        """What is known of the results of a primitive, even if it is not understood."""
+        name = name_of(eqn)
+        blank = all(part is None for operand in operands for part in operand.fact)
+        if name not in KNOWN and (operands == [] or not blank):
+            self._miss(f"There is no rule for the primitive {name!r} of JAX")
+        try:
+            found = self._equation(name, eqn, operands, blank)
+            if len(found) == len(eqn.outvars):
+                return found
+            self._miss(f"The rule for the primitive {name!r} of JAX expects other results")
+        except Exception as error:
+            message = f"{type(error).__name__}: {error}"
+            self._miss(f"The rule for the primitive {name!r} of JAX failed with {message}")
+        return [Fact(everything(math.prod(out.aval.shape), operands)) for out in eqn.outvars]
+
+    def _miss(self, what: str) -> None:
+        self.understood = False
+        not_understood(what, COST)
+
+    def _equation(self, name: str, eqn: Any, operands: list[Operand], blank: bool) -> list[Fact]:
+        params, facts = parameters_of(eqn), [operand.fact for operand in operands]
+        if name == "iota":
+            return [Fact(value=_iota(params))]
+        if name in CALLS:
+            return self.run(params[CALLS[name]], facts)
+        if blank:
+            return [UNKNOWN] * len(eqn.outvars)
+        if name == "optimization_barrier":
+            return facts
+        if any(fact.sets is not None for fact in facts):
+            if name in CONTROL:
+                return CONTROL[name](eqn, operands, self.run)
+            return _dependence(eqn, operands)
+        return _values(eqn, operands)
 
 
 def _iota(params: dict) -> np.ndarray:
@@ -193,7 +183,7 @@ def _positions(operands: list[Operand]) -> tuple[list[np.ndarray], np.ndarray]:
 
 def _values(eqn: Any, operands: list[Operand]) -> list[Fact]:
     """Integer arithmetic, and where floats are zero."""
-    name, params = eqn.primitive.name, eqn.params
+    name, params = name_of(eqn), parameters_of(eqn)
     if name == "convert_element_type":
         value, new = operands[0].fact.value, params["new_dtype"]
         if value is not None and _discrete(new):
@@ -231,17 +221,17 @@ def _moved_value(there: np.ndarray, dtype: Any, operands: list[Operand], ends: n
 
 def _dependence(eqn: Any, operands: list[Operand]) -> list[Fact]:
     """The sets of the results of a primitive, some of whose operands have sets."""
-    name, sizes = eqn.primitive.name, [out.aval.size for out in eqn.outvars]
+    name, sizes = name_of(eqn), [out.aval.size for out in eqn.outvars]
     values = [operand.fact.value for operand in operands]
     if name in MOVES:
         at, ends = _positions(operands)
-        moved = MOVES[name](eqn.params, at, values)
+        moved = MOVES[name](parameters_of(eqn), at, values)
         if moved is not None:
             return [Fact(_moved(there.ravel(), operands, ends)) for there in moved]
     if name in ("gather", "dynamic_slice") and operands[0].fact.sets is not None:
         return [Fact(_from_anywhere(eqn, operands))]
     if name in RULES:
-        pairs = RULES[name](eqn.params, operands, tuple(eqn.outvars[0].aval.shape))
+        pairs = RULES[name](parameters_of(eqn), operands, tuple(eqn.outvars[0].aval.shape))
         if pairs is not None:
             parts = []
             for operand, pair in zip(operands, pairs, strict=True):
@@ -269,13 +259,20 @@ def _from_anywhere(eqn: Any, operands: list[Operand]) -> Sets | None:
     if source.fact.sets is None or any(other.fact.sets is not None for other in others):
         return everything(eqn.outvars[0].aval.size, operands)
     at = numbered(source.shape)
-    partial = [n > size for n, size in zip(source.shape, eqn.params["slice_sizes"], strict=True)]
-    if eqn.primitive.name == "gather":
-        batched = eqn.params["dimension_numbers"].operand_batching_dims
+    partial = [
+        n > size for n, size in zip(source.shape, parameters_of(eqn)["slice_sizes"], strict=True)
+    ]
+    if name_of(eqn) == "gather":
+        batched = parameters_of(eqn)["dimension_numbers"].operand_batching_dims
         partial = [part and axis not in batched for axis, part in enumerate(partial)]
     first = at[tuple(slice(0, 1) if part else slice(None) for part in partial)]
     first = np.broadcast_to(first, at.shape)
     joined = combine(at.size, [(source.fact.sets, first.ravel(), at.ravel())])
     begin = [None, *(np.zeros(other.shape, int) for other in others)]
-    there = MOVES[eqn.primitive.name](eqn.params, [first], begin)
+    there = MOVES[name_of(eqn)](parameters_of(eqn), [first], begin)
     return None if joined is None or there is None else take(joined, there[0].ravel())
+
+
+# The primitives that are read, or deliberately not.
+KNOWN = {"iota", "optimization_barrier", "gather", "dynamic_slice"} | WITHOUT_RULE
+KNOWN |= set(CALLS) | set(CONTROL) | set(MOVES) | set(RULES) | set(ARITHMETIC) | ODD

@@ -1,0 +1,51 @@
+"""The one door to the insides of JAX: everything else in this package uses its public API alone.
+
+What is used here may change with any release of JAX; none of it is needed for a right result.
+Whatever is missing, refused or not understood is done without, and one `JaxInternalsWarning` says
+so; `jax_internals(False)`, or `JAXSPARK_PLAIN=1` in the environment, does without all of it.
+
+| what is used | what for | used since | without it |
+|---|---|---|---|
+| `jax.extend.core.Primitive`; `ad`, `batching` and `mlir` of `jax.interpreters` | \
+`attach_derivative`: second derivatives of a root inside a scan cost nothing until asked for | \
+0.10 | corrections are computed with every value |
+| the same | `later`: rules of derivatives are traced when they are needed | 0.10 | \
+they are traced always: slower to compile |
+| the same | `mix`: products with tableaus, and their transposes, are written out | 0.10 | \
+transposes are JAX's: gradients of large systems cost up to twice as much |
+| the same | `computed_once`: a boundary that XLA does not fuse across | 0.10 | \
+`jax.lax.optimization_barrier`, which derivatives pass, too |
+| the same | `any_lane`, `kept_lane`: batched loops of `DiscreteAdjoint` stop early | 0.10 | \
+the loops of `diffrax.DirectAdjoint`, which repeat iterations |
+| `AbstractAdjoint._loop` of diffrax | the same | diffrax 0.7.2 | the same |
+| `jax.extend.core.jaxpr_as_fun`, `ClosedJaxpr` | `opened`: a function's closed-over arrays as \
+operands, for `over_devices` | 0.10 | GSPMD splits the batch: lanes of all devices wait for the \
+slowest |
+| equations of `jax.make_jaxpr`, their primitives' names and parameters | `sparsity`: \
+`with_blocks` finds bodies; RATTLE solves for multipliers alone | 0.10 | dense matrices; all \
+unknowns |
+| the same, `jax.experimental.xla_metadata`, the attribute `xla_cpu_small_call` of XLA | \
+`written_out`: small computations as one kernel | 0.10, and only below 0.12 | ordinary array code, \
+which XLA fuses by itself from 0.12 on |
+| names of XLA's compile options | `accepted`: those that this XLA knows | 0.10 | its defaults |
+
+From `TESTED` on, which is above all releases that this package was tested with, each primitive
+is tried once, on numbers, before it is relied on.
+"""
+
+from ._attach import attach_derivative as attach_derivative
+from ._lanes import any_lane as any_lane, kept_lane as kept_lane, loop_of as loop_of
+from ._later import later as later
+from ._mix import mix as mix
+from ._once import computed_once as computed_once
+from ._opened import opened as opened
+from ._options import accepted as accepted
+from ._sparsity import (
+    depends_on as depends_on,
+    inner_programs as inner_programs,
+    jacobian_pattern as jacobian_pattern,
+    taken_apart as taken_apart,
+)
+from ._switch import allowed as allowed, jax_internals as jax_internals
+from ._understood import JaxInternalsWarning as JaxInternalsWarning
+from ._written_out import written_out as written_out

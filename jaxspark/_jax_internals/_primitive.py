@@ -1,0 +1,86 @@
+"""Primitives of our own: made where JAX allows it, and tried out where JAX is newer than tested."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from ._switch import allowed
+from ._understood import not_understood
+
+
+try:
+    from jax.extend.core import Primitive
+    from jax.interpreters import ad as ad, batching as batching, mlir as mlir
+except ImportError as error:
+    Primitive = ad = batching = mlir = None
+    MISSING: Exception | None = error
+else:
+    MISSING = None
+
+# This package was tested with all releases below this one.
+TESTED = (0, 13)
+
+
+class OwnPrimitive:
+    """A primitive, or why there is none.
+
+    **Arguments:**
+
+    - `name`: of the primitive.
+    - `register`: gives it its rules.
+    - `trial`: makes use of these, on numbers; raises, or returns `False`, if one is wrong.
+    - `cost`: a sentence on what is done without it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        register: Callable[[Any], None],
+        trial: Callable[[], bool],
+        cost: str,
+    ):
+        self.name, self.cost = name, cost
+        self._trial: Callable[[], bool] | None = trial
+        self._error = MISSING
+        self._primitive: Any = None
+        if MISSING is None:
+            try:
+                self._primitive = Primitive(name)
+                register(self._primitive)
+            except Exception as error:
+                self._error = error
+
+    def usable(self) -> bool:
+        """Whether it may be bound: if not, though it should be, with a warning."""
+        if not allowed():
+            return False
+        if self._error is None and self._trial is not None and jax.__version_info__ >= TESTED:
+            self._try()
+        if self._error is None:
+            return True
+        what = f"The primitive {self.name!r} of jaxspark's own cannot be used: "
+        not_understood(f"{what}{type(self._error).__name__}: {self._error}", self.cost)
+        return False
+
+    def _try(self) -> None:
+        trial, self._trial = self._trial, None
+        assert trial is not None
+        try:
+            with jax.ensure_compile_time_eval():
+                if not trial():
+                    self._error = ValueError("a trial gave wrong numbers")
+        except Exception as error:
+            self._error = error
+
+    def bind(self, *operands: Any, **params: Any) -> Any:
+        """The primitive, applied."""
+        return self._primitive.bind(*operands, **params)
+
+
+def moved_to_front(operands: Any, axes: Any) -> tuple[int, list[Any]]:
+    """The size of a batch, and operands with it along their first axis."""
+    pairs = list(zip(operands, axes, strict=True))
+    size = next(x.shape[axis] for x, axis in pairs if axis is not None)
+    moved = [x if axis is None else jax.numpy.moveaxis(x, axis, 0) for x, axis in pairs]
+    return size, moved

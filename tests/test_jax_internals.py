@@ -1,0 +1,309 @@
+"""Nothing outside one room reads JAX's insides, and nothing that is not understood there fails."""
+
+import ast
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxspark
+from helpers import pendulum, PENDULUM_ARGS, pendulum_start
+from jaxspark import _jax_internals as internals
+from jaxspark._jax_internals import _attach, _later, _mix, _once, _options, _primitive, _understood
+from jaxspark._jax_internals._lanes import any_p, kept_p, loop_of
+from jaxspark._jax_internals._sparsity import _programs, _reader
+
+
+ROOT = pathlib.Path(__file__).parent.parent
+ROOM = ROOT / "jaxspark" / "_jax_internals"
+NOWHERE = ("jax._src", "equinox.internal", "equinox._", "diffrax._", "optimistix._", "lineax._")
+ROOM_ONLY = ("jax.extend", "jax.interpreters", "jaxlib")
+UNSTABLE = ("jax.experimental",)
+# What only a program of JAX has.
+PARTS = {"eqns", "invars", "outvars", "constvars", "primitive", "jaxpr", "jaxprs_in_params"}
+OWN = [_attach.attach_p, _later.later_p, _mix.mix_p, _once.once_p, any_p, kept_p]
+
+
+def code_of(path):
+    """A module or a notebook as one piece of Python."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return text
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    lines = [line for cell in cells for line in "".join(cell["source"]).split("\n")]
+    return "\n".join("pass" if line.startswith(("%", "!")) else line for line in lines)
+
+
+def dotted(node):
+    """`a.b.c` of an attribute, as far as it is one of names."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def accesses(path):
+    """The modules that a file imports, and the attributes that it takes."""
+    for node in ast.walk(ast.parse(code_of(path))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        if isinstance(node, ast.Attribute):
+            yield dotted(node)
+
+
+def sources(*folders):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".ipynb") and ".ipynb_checkpoints" not in path.parts:
+                yield path
+
+
+def is_in(name, modules):
+    return any(name == m.rstrip("._") or name.startswith((m + ".", m + "_")) for m in modules)
+
+
+def found_outside():
+    """Accesses where they are not allowed, in all that is published."""
+    for path in sources("jaxspark", "tests", "benchmarks", "notebooks"):
+        for name in accesses(path):
+            inside = ROOM in path.parents
+            last = name.rsplit(".", 1)[-1]
+            if any(name.startswith(m) for m in NOWHERE):
+                yield path.name, name
+            elif not inside and is_in(name, ROOM_ONLY):
+                yield path.name, name
+            elif not inside and path.is_relative_to(ROOT / "jaxspark"):
+                if last in PARTS or is_in(name, UNSTABLE):
+                    yield path.name, name
+
+
+def test_one_door():
+    assert list(found_outside()) == []
+
+
+def test_the_first_page_names_all_that_is_used():
+    page, used = internals.__doc__, set()
+    for path in sources("jaxspark/_jax_internals"):
+        for name in accesses(path):
+            if is_in(name, ROOM_ONLY + UNSTABLE) or name.endswith("._loop"):
+                used.add(name.rsplit(".", 1)[-1])
+    # By their own names, or by those of the modules that they are in.
+    general = {"core", "extend", "interpreters", "experimental", "jaxprs_in_params", "Literal"}
+    general |= {"Jaxpr", "primitive_jvps", "primitive_transposes", "set_xla_metadata"}
+    missing = {name for name in used - general if name not in page}
+    assert not missing, missing
+
+
+# What is not understood.
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """Nothing has been said yet."""
+    monkeypatch.setattr(_understood, "_said", set())
+
+
+def chain(y):
+    """Points on a line of rods: the first at the origin."""
+    ends = jnp.concatenate([jnp.zeros((1, 2)), y])
+    return jnp.sum((ends[1:] - ends[:-1]) ** 2, 1) - 1.0
+
+
+def hung(solver="auto"):
+    """Where a chain of twelve points, found as blocks, is after two steps."""
+    count = 12
+    system = jaxspark.with_blocks(
+        jaxspark.LagrangianSystem(
+            lambda t, q, v, args: 0.5 * jnp.sum(v**2) - 9.81 * jnp.sum(q[:, 1]),
+            holonomic=lambda t, q, args: chain(q),
+        )
+    )
+    angles = 0.3 + 0.1 * np.arange(count)
+    y0 = jnp.asarray(np.cumsum(np.stack([np.sin(angles), -np.cos(angles)], 1), 0))
+    solution = jaxspark.rollout(
+        system, jaxspark.Gauss(2), y0, 0 * y0, h=0.01, num_steps=2, linear_solver=solver
+    )
+    return np.asarray(solution.y1)
+
+
+@pytest.fixture(scope="module")
+def hung_before():
+    return hung()
+
+
+def renamed(eqn):
+    name = eqn.primitive.name
+    return "multiply" if name == "mul" else name
+
+
+def without_axes(eqn):
+    return {name: value for name, value in eqn.params.items() if name != "start_indices"}
+
+
+def raises(*_):
+    raise RuntimeError("as if JAX had changed")
+
+
+@pytest.mark.parametrize(
+    "where, what, words",
+    [
+        ((_reader, "name_of"), renamed, "no rule for the primitive 'multiply'"),
+        ((_reader, "parameters_of"), without_axes, "'slice' of JAX failed with KeyError"),
+        ((_reader.Reader, "run"), raises, "RuntimeError: as if JAX had changed"),
+        ((_reader, "taken_apart"), lambda program: (object(), ()), "AttributeError"),
+        ((_programs, "Literal"), None, "ImportError"),
+    ],
+    ids=["primitive", "parameter", "interpreter", "structure", "module"],
+)
+@pytest.mark.parametrize("solver", ["auto", jaxspark.RangeSpace()], ids=["auto", "blocks"])
+def test_programs_that_are_not_understood(
+    monkeypatch, said, hung_before, where, what, words, solver
+):
+    monkeypatch.setattr(*where, what)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = hung(solver)
+    ours = [w for w in caught if issubclass(w.category, jaxspark.JaxInternalsWarning)]
+    assert any(words in str(w.message) for w in ours)
+    # Each thing once, with the versions and what it costs.
+    texts = [str(w.message) for w in ours]
+    assert len(texts) == len(set(texts))
+    assert all(f"jax {jax.__version__}" in text and "Jacobians" in text for text in texts)
+    np.testing.assert_allclose(found, hung_before, rtol=1e-12, atol=1e-13)
+
+
+def start(length):
+    """A pendulum of some length (m): state and parameters."""
+    y0, z0 = pendulum_start()
+    scale = length / PENDULUM_ARGS["l"]
+    return scale * y0, scale * z0, {**PENDULUM_ARGS, "l": length}
+
+
+def after_steps(method, length):
+    """A number of what some steps of equal size have made of it."""
+    options = {"h": 0.05, "num_steps": 4, "throw": False}
+    solution = jaxspark.rollout(pendulum(), method, *start(length), **options)
+    return solution.y1[1] + jnp.sum(solution.zs**2)
+
+
+def rattle(length):
+    """By a composition of RATTLE."""
+    return after_steps(jaxspark.Composition(jaxspark.Lobatto(2), 4), length)
+
+
+def gauss(length):
+    """By a Gauss method, whose products with tableaus are written out."""
+    return after_steps(jaxspark.Gauss(2), length)
+
+
+def adaptive(length):
+    """By steps of any size, whose reverse mode has loops of its own."""
+    options = {"t1": 0.2, "rtol": 1e-6, "atol": 1e-6, "max_steps": 32, "throw": False}
+    solution = jaxspark.solve(pendulum(), jaxspark.Gauss(2), *start(length), **options)
+    return solution.y1[1] + jnp.sum(solution.z1**2)
+
+
+def derivatives(function, x):
+    """Value, first and second derivatives, forward over reverse, of a batch too."""
+    each = [function, jax.grad(function), jax.jacfwd(jax.grad(function))]
+    values = [jax.jit(f)(x) for f in each]
+    return [*map(float, values), *np.asarray(jax.jit(jax.vmap(each[1]))(jnp.array([x, 1.1 * x])))]
+
+
+@pytest.mark.parametrize("function, rtol", [(rattle, 1e-11), (gauss, 1e-11), (adaptive, 1e-9)])
+def test_the_switch(function, rtol):
+    inside = derivatives(function, 0.8)
+    with jaxspark.jax_internals(False):
+        assert not internals.allowed()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plain = derivatives(function, 0.8)
+    assert internals.allowed()
+    np.testing.assert_allclose(plain, inside, rtol=rtol)
+
+
+@pytest.mark.parametrize("value, allowed", [("", True), ("0", True), ("1", False), ("yes", False)])
+def test_the_variable(value, allowed):
+    program = "from jaxspark._jax_internals import allowed; print(allowed())"
+    environment = {**os.environ, "JAXSPARK_PLAIN": value, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == str(allowed)
+
+
+def test_the_switch_takes_booleans():
+    with pytest.raises(TypeError, match="True or False|Type-check error"):
+        jaxspark.jax_internals("no")
+
+
+@pytest.mark.parametrize("primitive", OWN, ids=lambda p: p.name)
+def test_trials_pass(primitive):
+    # They run where JAX is newer than what was tested.
+    assert primitive._trial()
+
+
+@pytest.mark.parametrize("primitive", OWN, ids=lambda p: p.name)
+def test_a_primitive_whose_trial_fails(monkeypatch, said, primitive):
+    monkeypatch.setattr(_primitive, "TESTED", (0, 0))
+    for fails in (raises, lambda: False):
+        monkeypatch.setattr(_understood, "_said", set())
+        monkeypatch.setattr(primitive, "_error", None)
+        monkeypatch.setattr(primitive, "_trial", fails)
+        with pytest.warns(jaxspark.JaxInternalsWarning, match=primitive.name):
+            assert not primitive.usable()
+        # It is said once, and not tried again.
+        assert not primitive.usable()
+
+
+def test_a_primitive_that_cannot_be_made(said):
+    broken = _primitive.OwnPrimitive("broken", raises, lambda: True, "It costs something.")
+    with pytest.warns(jaxspark.JaxInternalsWarning, match="as if JAX had changed.*It costs"):
+        assert not broken.usable()
+
+
+def test_a_primitive_that_works_is_tried_once(monkeypatch):
+    calls = []
+    good = _primitive.OwnPrimitive("good", lambda _: None, lambda: calls.append(1) or True, "")
+    monkeypatch.setattr(_primitive, "TESTED", (0, 0))
+    assert good.usable() and good.usable() and calls == [1]
+
+
+def test_loops_of_diffrax_that_are_not_there(said):
+    with pytest.warns(jaxspark.JaxInternalsWarning, match="_loop"):
+        assert loop_of(object()) is None
+
+
+def test_an_attribute_that_is_refused(monkeypatch, said):
+    # On newer releases parameters of loops have other names, too: what is written out is plain.
+    written = pytest.importorskip("jaxspark._jax_internals._written_out._levels")
+    monkeypatch.setattr("jaxspark._jax_internals._written_out.PLAIN_FROM", (99,))
+    monkeypatch.setattr(written, "set_xla_metadata", raises)
+    with pytest.warns(jaxspark.JaxInternalsWarning, match="Writing out small computations"):
+        found = float(jax.jit(gauss)(0.8))
+    with jaxspark.jax_internals(False):
+        assert found == pytest.approx(float(jax.jit(gauss)(0.8)), rel=1e-12)
+
+
+def test_compile_options_that_are_refused():
+    options = {"xla_backend_optimization_level": 1, "xla_of_no_release": True}
+    assert _options.accepted(options) == {"xla_backend_optimization_level": 1}
+    with jaxspark.jax_internals(False):
+        assert _options.accepted(options) == {}
+
+
+def test_programs_that_cannot_be_taken_apart(monkeypatch, said):
+    monkeypatch.setattr("jax.extend.core.jaxpr_as_fun", raises)
+    lengths = jnp.linspace(0.7, 0.9, 3)
+    split = jaxspark.over_devices(gauss)
+    with pytest.warns(jaxspark.JaxInternalsWarning, match="several devices"):
+        found = split(lengths)
+    np.testing.assert_allclose(found, [float(gauss(x)) for x in lengths], rtol=1e-12)
