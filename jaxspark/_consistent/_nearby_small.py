@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import CHECKPOINT_NAME, stop_gradient
-from .._jax_internals import attach_derivative, written_out
+from .._jax_internals import attach_derivative, writes_out, written_out
 from .._kkt import saddle_by_rows, saddle_solve
 from .._system import FlatSystem
 from ._nearby import (
@@ -36,7 +36,7 @@ def project_nearby_small(
     """See `project_nearby`: the same iteration, as a rule without a loop."""
     operands = (system, t, y, z)
     frozen = stop_gradient(operands)
-    first = written_out(_few_iterations, *frozen)
+    first = written_out(_few_iterations, *frozen) if writes_out() else _by_elimination(*frozen)
 
     def body(carry):
         _, _, y, z = carry
@@ -52,10 +52,10 @@ def project_nearby_small(
     return y1, z1, good
 
 
-def _few_iterations(
+def _start(
     system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
-) -> Found:
-    """The first iterations, and whether no more are needed."""
+) -> tuple[tuple[Any, ...], BoolScalar]:
+    """What the iteration needs, by elimination, and whether that is accurate."""
     accurate = []
 
     def solve(M, C, r, b):
@@ -63,7 +63,15 @@ def _few_iterations(
         accurate.append(good)
         return x[: C.shape[1]], None
 
-    operands = (system, t, y, z, *normal_directions(system, t, y, z, solve))
+    directions = normal_directions(system, t, y, z, solve)
+    return (system, t, y, z, *directions), accurate[0]
+
+
+def _few_iterations(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> Found:
+    """The first iterations, and whether no more are needed."""
+    operands, accurate = _start(system, t, y, z)
     update = update_of(operands)
     x = jnp.zeros(system.nlam + operands[-1].shape[1], y.dtype)
     sizes = [jnp.asarray(jnp.inf, y.dtype)]
@@ -71,7 +79,15 @@ def _few_iterations(
         x, changes = update(x)
         sizes.append(relative_size(changes, (y, z)))
     good = as_good_as_it_gets(sizes[-1], sizes[-2], FLOOR)
-    return x, moved(x, operands), good & accurate[0]
+    return x, moved(x, operands), good & accurate
+
+
+def _by_elimination(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> Found:
+    operands, accurate = _start(system, t, y, z)
+    x, good = iterate(operands)
+    return x, moved(x, operands), good & accurate
 
 
 def _iterations(

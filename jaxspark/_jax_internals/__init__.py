@@ -48,4 +48,4 @@ from ._sparsity import (
 )
 from ._switch import allowed as allowed, jax_internals as jax_internals
 from ._understood import JaxInternalsWarning as JaxInternalsWarning
-from ._written_out import written_out as written_out
+from ._written_out import writes_out as writes_out, written_out as written_out

@@ -74,6 +74,7 @@ def _kept_batch(operands, axes):
         if axes[1] is None:
             moved[1] = jnp.broadcast_to(moved[1], moved[2].shape)
         return kept_p.bind(moved[0], moved[1], jnp.broadcast_to(moved[2], moved[1].shape)), 0
+    # Where only the condition is batched, the others need lanes, too.
     size, moved = moved_to_front(operands, axes)
     full = [
         x if axis is not None else jnp.broadcast_to(x, (size, *x.shape))

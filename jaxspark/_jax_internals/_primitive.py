@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from ._switch import allowed
 from ._understood import not_understood
@@ -78,9 +79,9 @@ class OwnPrimitive:
         return self._primitive.bind(*operands, **params)
 
 
-def moved_to_front(operands: Any, axes: Any) -> tuple[int, list[Any]]:
-    """The size of a batch, and operands with it along their first axis."""
-    pairs = list(zip(operands, axes, strict=True))
+def moved_to_front(operands: Any, axes: Any) -> tuple[Any, list[Any]]:
+    """The size of a batch, which may be symbolic, and operands with it along their first axis."""
+    pairs = [(jnp.asarray(x), axis) for x, axis in zip(operands, axes, strict=True)]
     size = next(x.shape[axis] for x, axis in pairs if axis is not None)
-    moved = [x if axis is None else jax.numpy.moveaxis(x, axis, 0) for x, axis in pairs]
+    moved = [x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in pairs]
     return size, moved

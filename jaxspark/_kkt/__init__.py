@@ -23,7 +23,7 @@ from ._saddle import (
     saddle_by_rows as saddle_by_rows,
     saddle_matrix_solve as saddle_matrix_solve,
     saddle_solve as saddle_solve,
-    solve_by_rows as solve_by_rows,
+    solve_definite as solve_definite,
 )
 from ._select import (
     ELEMENTWISE_LIMIT as ELEMENTWISE_LIMIT,

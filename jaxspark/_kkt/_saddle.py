@@ -5,9 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from .._jax_internals import writes_out
 from ._base import singular_threshold
 from ._dense import lu_factors
 from ._select import ELEMENTWISE_LIMIT
+
+
+# Unknowns for which a loop is longer than the code without it.
+FEW = 2
 
 
 def saddle_solve(
@@ -129,7 +134,7 @@ def _eliminate(
 def saddle_by_rows(
     M: Float[Array, "nz nz"] | None, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
 ) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
-    """The same by the Schur complement, row by row, for what is written out.
+    """The same by the Schur complement, for few unknowns.
 
     **Returns:** the solution and whether it is accurate, as `_by_schur_complement` has it.
     """
@@ -137,18 +142,23 @@ def saddle_by_rows(
     epsilon = jnp.finfo(rhs.dtype).eps
     work, good = jnp.concatenate([C.T, rhs[:nz]], 1), jnp.asarray(True)
     if M is not None:
-        work, ratios = solve_by_rows(M, work)
+        work, ratios = solve_definite(M, work)
         good = _definite(ratios)
     if m == 0:
         return work, good
-    products = C @ work
-    lam, ratios = solve_by_rows(products[:, :m], products[:, m:] - rhs[nz:])
-    x = work[:, m:] - work[:, :m] @ lam
+    products = _product(C, work)
+    lam, ratios = solve_definite(products[:, :m], products[:, m:] - rhs[nz:])
+    x = work[:, m:] - _product(work[:, :m], lam)
     terms = C[:, :, None] * x[None, :, :]
     scale = jnp.abs(rhs[nz:]) + jnp.sum(jnp.abs(terms), 1)
     wrong = jnp.abs(jnp.sum(terms, 1) - rhs[nz:])
     accurate = jnp.max(wrong) <= epsilon**0.75 * jnp.max(scale)
     return jnp.concatenate([x, lam]), good & _definite(ratios) & accurate
+
+
+def _product(a: Float[Array, "l m"], b: Float[Array, "m n"]) -> Float[Array, "l n"]:
+    """As a sum, which fuses with its neighbours, where a product would be a call of its own."""
+    return a @ b if writes_out() else jnp.sum(a[:, :, None] * b[None, :, :], 1)
 
 
 def _definite(ratios: Float[Array, " n"]) -> Bool[Array, ""]:
@@ -162,13 +172,45 @@ def _definite(ratios: Float[Array, " n"]) -> Bool[Array, ""]:
     return jnp.all((ratios > epsilon**0.25) & (ratios <= 1 + epsilon**0.5))
 
 
-def solve_by_rows(
+def solve_definite(
     matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
 ) -> tuple[Float[Array, "n k"], Float[Array, " n"]]:
-    """Gaussian elimination without exchanges, for what is written out; linear in `rhs`.
+    """Elimination without exchanges; linear in `rhs`.
 
     **Returns:** the solution, and the pivots by the diagonal entries.
     """
+    if writes_out() or matrix.shape[0] <= FEW:
+        return _by_rows(matrix, rhs)
+    return _by_rotation(matrix, rhs)
+
+
+def _by_rotation(
+    matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
+) -> tuple[Float[Array, "n k"], Float[Array, " n"]]:
+    """Gauss-Jordan elimination as a loop.
+
+    Each trip removes the first row and the first column and appends what became of that row, so
+    that the rows end where they began, and slices are static: one short body for any `n`.
+    """
+    n, k = rhs.shape
+
+    def trip(_, carry):
+        work, pivots = carry
+        pivot = work[0, 0]
+        row = work[0, 1:] / pivot
+        others = work[1:, 1:] - work[1:, :1] * row[None, :]
+        work = jnp.pad(jnp.concatenate([others, row[None, :]]), ((0, 0), (0, 1)))
+        return work, jnp.concatenate([pivots[1:], pivot[None]])
+
+    start = jnp.concatenate([matrix, rhs], 1), jnp.zeros(n, matrix.dtype)
+    work, pivots = jax.lax.fori_loop(0, n, trip, start)
+    return work[:, :k], pivots / jnp.diagonal(matrix)
+
+
+def _by_rows(
+    matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
+) -> tuple[Float[Array, "n k"], Float[Array, " n"]]:
+    """Gaussian elimination row by row, for what is written out and for few unknowns."""
     n = matrix.shape[0]
     rows = [jnp.concatenate([matrix[i], rhs[i]]) for i in range(n)]
     reciprocals, upper, ratios = [], [], []

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import CHECKPOINT_NAME, differentiable_root, stop_gradient
 from .._jax_internals import attach_derivative, written_out
-from .._kkt import singular_threshold, solve_by_rows
+from .._kkt import singular_threshold, solve_definite
 from .._results import RESULTS
 from .._system import FlatSystem
 from ._newton import NewtonOptions
@@ -117,14 +117,14 @@ def _at(system: FlatSystem, t: FloatScalar, y: Array) -> tuple[Array, Array, Arr
     G = jax.jacfwd(system.holonomic, 1)(t, y)
     pushes = jnp.concatenate([G.T, system.f(t, y, none)[:, None]], 1)
     if system.p is not None:
-        pushes, pivots = solve_by_rows(jax.jacfwd(system.p, 2)(t, y, none), pushes)
+        pushes, pivots = solve_definite(jax.jacfwd(system.p, 2)(t, y, none), pushes)
         pivot = jnp.min(jnp.abs(pivots))
     return G, pushes[:, :-1], pushes[:, -1], pivot
 
 
 def _start(system: FlatSystem, t: FloatScalar, y: Array, z: Array, lam: Array) -> Separable:
     G, B, a, pivot = _at(system, t, y)
-    pivots = solve_by_rows(G @ B, jnp.zeros((system.nlam, 1), y.dtype))[1]
+    pivots = solve_definite(G @ B, jnp.zeros((system.nlam, 1), y.dtype))[1]
     return Separable(y, z, a, B, jnp.minimum(pivot, jnp.min(jnp.abs(pivots))), lam)
 
 
@@ -144,7 +144,7 @@ def _end(
     G, B, a, pivot = _at(system, t, y)
     free = w + h / 2 * a
     rate = system.holonomic_rate(t, y, free)
-    push, pivots = solve_by_rows(G @ B, rate[:, None])
+    push, pivots = solve_definite(G @ B, rate[:, None])
     pivot = jnp.minimum(pivot, jnp.min(jnp.abs(pivots)))
     return Separable(y, free - B @ push[:, 0], a, B, pivot, lam)
 
@@ -173,7 +173,7 @@ def _found(
             mu, count, _ = carry
             y = free - at.B @ mu
             G = jax.jacfwd(system.holonomic, 1)(t1, y)
-            change = solve_by_rows(G @ at.B, system.holonomic(t1, y)[:, None])[0][:, 0]
+            change = solve_definite(G @ at.B, system.holonomic(t1, y)[:, None])[0][:, 0]
             return mu + change, count + 1, jnp.max(jnp.abs(at.B @ change))
 
         def unfinished(carry):
@@ -259,7 +259,7 @@ def _linear_solve(matvec: Any, rhs: Array, at: Array, parameters: tuple[Any, ...
     matrix = jax.jacfwd(system.holonomic, 1)(t1, free - B @ stop_gradient(at)) @ B
 
     def solve(matrix: Array, rhs: Array) -> Array:
-        return solve_by_rows(matrix, rhs[:, None])[0][:, 0]
+        return solve_definite(matrix, rhs[:, None])[0][:, 0]
 
     return jax.lax.custom_linear_solve(
         matvec, rhs, lambda _, b: solve(matrix, b), lambda _, b: solve(matrix.T, b)
