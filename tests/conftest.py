@@ -61,13 +61,60 @@ parts = pkgutil.iter_modules([str(package / "_jax_internals")])
 modules |= {f"{UNCHECKED}.{module.name}" for module in parts if module.name != "_written_out"}
 jaxtyping.install_import_hook(sorted(modules - {UNCHECKED}), "beartype.beartype")
 
+import jaxspark
+
+
 # Tracing makes millions of objects that live long, in vain looked through for garbage.
 gc.freeze()
 gc.set_threshold(100_000, 20, 20)
 
 
+# What a release of JAX, equinox, diffrax or NumPy could break: `--core` runs these alone.
+CORE = """
+    acyclic_recursive adaptive adaptive_errors adaptive_gradients bad_start bad_times composition
+    consistent damp_start density devices estimate events export failing_lanes failing_steps
+    fit_covariance fit_density fit_estimate fit_robust friction given_times gradients jax_internals
+    linear_solvers lobatto_methods misuse multibody multipliers nearby orders original_form
+    projected reference_values sparsity stiff_gradients stiff_solve structure system tableau vmap
+    with_blocks written_out
+"""
+# Cases that compile for long and whose mathematics others test, too: one a line.
+THOROUGH = (pathlib.Path(__file__).parent / "thorough.txt").read_text(encoding="utf-8").split("\n")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--core", action="store_true", help="what other versions could break, alone")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Mark what is thorough; keep the core alone, if that is asked for."""
+    slow = set(THOROUGH)
+    core = {f"test_{name}.py" for name in CORE.split()}
+    for item in items:
+        if item.nodeid.removeprefix("tests/") in slow:
+            item.add_marker(pytest.mark.thorough)
+    if config.getoption("--core"):
+        left = [item for item in items if item.path.name not in core]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item.path.name in core]
+
+
+@pytest.fixture(autouse=True)
+def inside(request):
+    """Tests of what only JAX's insides give are skipped where these are switched off."""
+    if request.node.get_closest_marker("inside") and not jaxspark._jax_internals.allowed():
+        pytest.skip("JAX's insides are switched off")
+
+
+# Every compiled program holds memory maps, of which a process may have only so many (65530).
+MOST_MAPS = 30_000
+MAPS = pathlib.Path("/proc/self/maps")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def forget_compiled():
-    """Every compiled program holds memory maps, of which a process may have only so many."""
+    """What was compiled is kept from file to file, until there is too much of it."""
     yield
-    jax.clear_caches()
+    if not MAPS.exists() or MAPS.read_bytes().count(b"\n") > MOST_MAPS:
+        jax.clear_caches()

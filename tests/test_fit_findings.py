@@ -130,7 +130,7 @@ def test_reports(found, findings, tmp_path):
     page = found.report(tmp_path, level=0.9)
     assert page.exists() and (tmp_path / "report.json").exists()
     written = fit.from_json((tmp_path / "report.json").read_text())
-    assert written.estimates[:2] == findings.estimates[:2]
+    assert repr(written.estimates[:2]) == repr(findings.estimates[:2])
     assert len(written.trials) == 2
 
 

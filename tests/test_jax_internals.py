@@ -1,7 +1,5 @@
 """Nothing outside one room reads JAX's insides, and nothing that is not understood there fails."""
 
-import ast
-import json
 import os
 import pathlib
 import subprocess
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 
 import jaxspark
+from benchmarks.versions._accesses import found_outside, names_in, of_room, sources
 from helpers import pendulum, PENDULUM_ARGS, pendulum_start
 from jaxspark import _jax_internals as internals
 from jaxspark._jax_internals import _attach, _later, _mix, _once, _options, _primitive, _understood
@@ -22,67 +21,7 @@ from jaxspark._jax_internals._sparsity import _programs, _reader
 
 
 ROOT = pathlib.Path(__file__).parent.parent
-ROOM = ROOT / "jaxspark" / "_jax_internals"
-NOWHERE = ("jax._src", "equinox.internal", "equinox._", "diffrax._", "optimistix._", "lineax._")
-ROOM_ONLY = ("jax.extend", "jax.interpreters", "jaxlib")
-UNSTABLE = ("jax.experimental",)
-# What only a program of JAX has.
-PARTS = {"eqns", "invars", "outvars", "constvars", "primitive", "jaxpr", "jaxprs_in_params"}
 OWN = [_attach.attach_p, _later.later_p, _mix.mix_p, _once.once_p, any_p, kept_p]
-
-
-def code_of(path):
-    """A module or a notebook as one piece of Python."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix != ".ipynb":
-        return text
-    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
-    lines = [line for cell in cells for line in "".join(cell["source"]).split("\n")]
-    return "\n".join("pass" if line.startswith(("%", "!")) else line for line in lines)
-
-
-def dotted(node):
-    """`a.b.c` of an attribute, as far as it is one of names."""
-    if isinstance(node, ast.Attribute):
-        return f"{dotted(node.value)}.{node.attr}"
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def accesses(path):
-    """The modules that a file imports, and the attributes that it takes."""
-    for node in ast.walk(ast.parse(code_of(path))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        if isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        if isinstance(node, ast.Attribute):
-            yield dotted(node)
-
-
-def sources(*folders):
-    for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".ipynb") and ".ipynb_checkpoints" not in path.parts:
-                yield path
-
-
-def is_in(name, modules):
-    return any(name == m.rstrip("._") or name.startswith((m + ".", m + "_")) for m in modules)
-
-
-def found_outside():
-    """Accesses where they are not allowed, in all that is published."""
-    for path in sources("jaxspark", "tests", "benchmarks", "notebooks"):
-        for name in accesses(path):
-            inside = ROOM in path.parents
-            last = name.rsplit(".", 1)[-1]
-            if any(name.startswith(m) for m in NOWHERE):
-                yield path.name, name
-            elif not inside and is_in(name, ROOM_ONLY):
-                yield path.name, name
-            elif not inside and path.is_relative_to(ROOT / "jaxspark"):
-                if last in PARTS or is_in(name, UNSTABLE):
-                    yield path.name, name
 
 
 def test_one_door():
@@ -92,8 +31,8 @@ def test_one_door():
 def test_the_first_page_names_all_that_is_used():
     page, used = internals.__doc__, set()
     for path in sources("jaxspark/_jax_internals"):
-        for name in accesses(path):
-            if is_in(name, ROOM_ONLY + UNSTABLE) or name.endswith("._loop"):
+        for name in names_in(path):
+            if of_room(name):
                 used.add(name.rsplit(".", 1)[-1])
     # By their own names, or by those of the modules that they are in.
     general = {"core", "extend", "interpreters", "experimental", "jaxprs_in_params", "Literal"}

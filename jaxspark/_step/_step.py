@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import CHECKPOINT_NAME, differentiable_root, stop_gradient
-from .._jax_internals import mix
+from .._jax_internals import mix, writes_out
 from .._kkt import AbstractLinearSolver
 from .._results import RESULTS
 from .._system import FlatSystem
@@ -104,7 +104,7 @@ def factorised_step(
 
     frozen = stop_gradient((system, t0, y0, z0, h))
 
-    written = one_piece and is_small(system, linear_solver)
+    written = one_piece and writes_out() and is_small(system, linear_solver)
 
     def solve(frozen, guess, idle):
         return _solve_stages(frozen, tableau, linear_solver, guess, idle, options)

@@ -17,7 +17,10 @@ def real_array(name: str, value: Any) -> np.ndarray:
         array = np.asarray(np.real(given), np.longdouble)
     except (TypeError, ValueError):
         given = array = np.array("no number")
-    if not np.issubdtype(array.dtype, np.floating) or np.iscomplexobj(given):
+    imaginary = np.iscomplexobj(given) or any(
+        np.iscomplexobj(x) for x in (given.flat if given.dtype == object else ())
+    )
+    if not np.issubdtype(array.dtype, np.floating) or imaginary:
         raise ValueError(f"{name} must be an array of real numbers.")
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} holds a number that is not finite.")

@@ -1,0 +1,23 @@
+"""The figures of versions: the oldest and the newest of everything, and nothing of JAX's insides."""
+
+from collections.abc import Callable, Iterator
+
+from .._figures import Figure, topic
+from ._accesses import accesses
+from ._commands import commands
+from ._compared import core, fit, speed
+from ._plain import plain
+from ._warned import warned
+
+
+PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
+    "accesses": accesses,
+    "commands": commands,
+    "plain": plain,
+    "warnings": warned,
+    "core": core,
+    "speed": speed,
+    "fit": fit,
+}
+
+figures, smoke = topic(PARTS)
