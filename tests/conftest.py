@@ -89,7 +89,11 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Mark what is thorough; keep the core alone, if that is asked for."""
-    slow = set(THOROUGH)
+    slow = {line for line in THOROUGH if line}
+    everything = {item.nodeid.removeprefix("tests/") for item in items}
+    if {item.path.name for item in items} >= {line.split("::")[0] for line in slow}:
+        if unknown := slow - everything:
+            raise pytest.UsageError(f"thorough.txt names what is no test: {sorted(unknown)}")
     core = {f"test_{name}.py" for name in CORE.split()}
     for item in items:
         if item.nodeid.removeprefix("tests/") in slow:

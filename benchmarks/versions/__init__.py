@@ -1,4 +1,4 @@
-"""The figures of versions: the oldest and the newest of everything, and nothing of JAX's insides."""
+"""The figures of versions: the oldest and the newest of everything, and JAX's public API alone."""
 
 from collections.abc import Callable, Iterator
 

@@ -23,12 +23,12 @@ def commands(tiny: bool) -> Iterator[Figure]:
 
 
 def _both(versions: Versions) -> Iterator[Figure]:
-    found = run_on((versions[0], "none"), "python", "-c", "import sys; print(sys.executable)")
-    base = run_on((versions[0], "none"), "python", "-c", "import sys; print(sys._base_executable)")
+    # Not that of the environment, which ends with this command.
+    found = run_on((versions[0], "none"), "python", "-c", "import sys; print(sys.base_prefix)")
     if found.status:
         yield Figure(f"README, {words(versions)}", "passes", last_line(found), False)
         return
-    for number, command in enumerate(_of_readme(last_line(base)), 1):
+    for number, command in enumerate(_of_readme(f"{last_line(found)}/bin/python{versions[0]}"), 1):
         with tempfile.TemporaryDirectory() as folder:
             clone = pathlib.Path(folder) / "clone"
             subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
