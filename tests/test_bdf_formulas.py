@@ -27,7 +27,6 @@ def the_same_numbers_whatever_ran_before():
     rng = np.random.default_rng(4)
 
 
-
 def mass(t, q, args):
     return jnp.eye(N) * (3 + jnp.sum(q**2)) + A1 @ A1.T + jnp.diag(jnp.sin(q))
 
