@@ -25,10 +25,10 @@ def opened(function: Callable[..., Any], examples: tuple[Any, ...]) -> Opened | 
     structure = jax.tree.structure(shapes)
 
     def taken_apart() -> Opened:
-        from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+        from jax.extend import core
 
         def local(held: Sequence[Any], args: Any) -> Any:
-            program = jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, held))
+            program = core.jaxpr_as_fun(core.ClosedJaxpr(closed.jaxpr, held))  # pyright: ignore[reportPrivateImportUsage]
             return jax.tree.unflatten(structure, program(*jax.tree.leaves(args)))
 
         jax.eval_shape(local, closed.consts, examples)

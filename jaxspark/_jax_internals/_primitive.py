@@ -14,7 +14,8 @@ try:
     from jax.extend.core import Primitive
     from jax.interpreters import ad as ad, batching as batching, mlir as mlir
 except ImportError as error:
-    Primitive = ad = batching = mlir = None
+    Primitive: Any = None
+    ad = batching = mlir = None
     MISSING: Exception | None = error
 else:
     MISSING = None

@@ -42,8 +42,8 @@ def ggl_coefficients(tableau: SparkTableau) -> GGLCoefficients:
         )
     W = np.linalg.inv(A)
     eigenvalues = np.linalg.eigvals(W)
-    real = eigenvalues[np.abs(eigenvalues.imag) <= 1e-9 * np.abs(eigenvalues)]
-    gamma = 1 / float(real[0].real if real.size else np.abs(eigenvalues[0]))
+    real = eigenvalues[np.abs(np.imag(eigenvalues)) <= 1e-9 * np.abs(eigenvalues)]
+    gamma = 1 / float(np.real(real[0]) if real.size else np.abs(eigenvalues[0]))
     powers = np.vander(c, s, increasing=True).T
     moments = 1 / np.arange(1, s + 1) - gamma * (np.arange(s) == 0)
     embedded = np.linalg.solve(powers, moments)

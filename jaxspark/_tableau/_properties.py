@@ -60,8 +60,9 @@ def resonances(A: np.ndarray, A_hat: np.ndarray) -> tuple[float, ...]:
     With `Y = y0 + h A Z` and `Z = z0 - h omega^2 A_hat Y`, it is the matrix of the stages.
     """
     eigenvalues = np.linalg.eigvals(A @ A_hat)
-    real = np.abs(eigenvalues.imag) <= 1e-8 * np.abs(eigenvalues)
-    negative = eigenvalues[real & (eigenvalues.real < -1e-6)].real
+    real = np.abs(np.imag(eigenvalues)) <= 1e-8 * np.abs(eigenvalues)
+    negative = np.real(eigenvalues[real])
+    negative = negative[negative < -1e-6]
     return tuple(sorted(float(x) for x in 1 / np.sqrt(-negative)))
 
 

@@ -59,7 +59,8 @@ def jacobian_pattern(
 
     shaped = jax.ShapeDtypeStruct(jnp.shape(operands[argnum]), operands[argnum].dtype)
     closed = jax.make_jaxpr(tangent)(shaped, *operands)
-    shape = (math.prod(closed.out_avals[0].shape), shaped.size)
+    out: Any = closed.out_avals[0]
+    shape = (math.prod(out.shape), shaped.size)
 
     def read() -> JacobianPattern:
         reader = Reader()

@@ -1,11 +1,15 @@
 """The parts of a program, by whatever names the JAX at hand has for them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 
 try:
-    from jax.extend.core import ClosedJaxpr, jaxprs_in_params, Literal
+    from jax.extend.core import (
+        ClosedJaxpr,  # pyright: ignore[reportPrivateImportUsage]
+        jaxprs_in_params,
+        Literal,
+    )
 except ImportError:  # then readers fail, which is guarded
     ClosedJaxpr = Literal = jaxprs_in_params = None
 
@@ -36,7 +40,7 @@ def name_of(eqn: Any) -> str:
     return eqn.primitive.name
 
 
-def parameters_of(eqn: Any) -> Mapping[str, Any]:
+def parameters_of(eqn: Any) -> dict[str, Any]:
     """The static parameters of an equation."""
     return eqn.params
 
@@ -46,7 +50,7 @@ def inner_programs(eqn: Any) -> Sequence[Any]:
     return list(_known(jaxprs_in_params)(eqn.params))
 
 
-def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
+def scan_counts(params: dict[str, Any]) -> tuple[int, int]:
     """How many operands of a scan are constants, and how many are carried.
 
     Parameters of their own up to JAX 0.10; since then lengths of trees of the operands.
