@@ -20,6 +20,8 @@ from jaxspark._jax_internals._lanes import any_p, kept_p, loop_of
 from jaxspark._jax_internals._sparsity import _programs, _reader
 
 
+pytestmark = pytest.mark.inside
+
 ROOT = pathlib.Path(__file__).parent.parent
 OWN = [_attach.attach_p, _later.later_p, _mix.mix_p, _once.once_p, any_p, kept_p]
 

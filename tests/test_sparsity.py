@@ -20,6 +20,8 @@ from jaxspark._blocks._colours import (
 from jaxspark._jax_internals import depends_on, jacobian_pattern
 
 
+pytestmark = pytest.mark.inside
+
 N = 5
 BODIES = np.arange(N)
 BANDED = np.eye(2 * N) + np.eye(2 * N, k=3)
