@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import types
 import warnings
 
 import jax
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import jaxspark
-from benchmarks.versions._accesses import found_outside, names_in, of_room, sources
+from benchmarks.versions._accesses import found_outside, names_in, names_in_code, of_room, sources
 from helpers import pendulum, PENDULUM_ARGS, pendulum_start
 from jaxspark import _jax_internals as internals
 from jaxspark._jax_internals import _attach, _later, _mix, _once, _options, _primitive, _understood
@@ -23,6 +24,7 @@ from jaxspark._jax_internals._sparsity import _programs, _reader
 pytestmark = pytest.mark.inside
 
 ROOT = pathlib.Path(__file__).parent.parent
+PAGE = internals.__doc__
 OWN = [_attach.attach_p, _later.later_p, _mix.mix_p, _once.once_p, any_p, kept_p]
 
 
@@ -30,16 +32,29 @@ def test_one_door():
     assert list(found_outside()) == []
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import equinox as eqx; eqx.internal.while_loop",
+        "import jax as j; j.extend.core",
+        "from jax import interpreters as i; i.ad",
+        "import importlib; importlib.import_module('jax.extend')",
+        "import jax; jax._src.core",
+    ],
+)
+def test_disguises_are_seen_through(code):
+    names = list(names_in_code(code))
+    assert any(of_room(name) or "._src" in name or "equinox.internal" in name for name in names)
+
+
 def test_the_first_page_names_all_that_is_used():
-    page, used = internals.__doc__, set()
+    general = {"jax", "extend", "interpreters", "experimental", "core"}
+    used = set()
     for path in sources("jaxspark/_jax_internals"):
-        for name in names_in(path):
-            if of_room(name):
-                used.add(name.rsplit(".", 1)[-1])
+        used |= {name for name in names_in(path) if of_room(name)}
     # By their own names, or by those of the modules that they are in.
-    general = {"core", "extend", "interpreters", "experimental", "jaxprs_in_params", "Literal"}
-    general |= {"Jaxpr", "primitive_jvps", "primitive_transposes", "set_xla_metadata"}
-    missing = {name for name in used - general if name not in page}
+    parts = {name: set(name.split(".")) - general for name in used}
+    missing = {name for name, own in parts.items() if own and not any(x in PAGE for x in own)}
     assert not missing, missing
 
 
@@ -159,16 +174,38 @@ def derivatives(function, x):
     return [*map(float, values), *np.asarray(jax.jit(jax.vmap(each[1]))(jnp.array([x, 1.1 * x])))]
 
 
-@pytest.mark.parametrize("function, rtol", [(rattle, 1e-11), (gauss, 1e-11), (adaptive, 1e-9)])
-def test_the_switch(function, rtol):
+@pytest.mark.parametrize(
+    "function, rtol, names",
+    [
+        (rattle, 1e-11, {"attach_derivative"}),
+        (gauss, 1e-11, {"attach_derivative", "mix["}),
+        (adaptive, 1e-9, {"attach_derivative", "mix[", "any_lane", "kept_lane"}),
+    ],
+    ids=["rattle", "gauss", "adaptive"],
+)
+def test_the_switch(function, rtol, names):
     inside = derivatives(function, 0.8)
-    with jaxspark.jax_internals(False):
+    program = str(jax.make_jaxpr(jax.grad(function))(0.8))
+    assert {name for name in names if name in program} == names
+    # What was traced stays as it was traced.
+    jax.clear_caches()
+    with jaxspark.jax_internals(False), warnings.catch_warnings():
+        warnings.simplefilter("error")
         assert not internals.allowed()
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            plain = derivatives(function, 0.8)
+        program = str(jax.make_jaxpr(jax.grad(function))(0.8))
+        assert not [name for name in names if name in program]
+        plain = derivatives(function, 0.8)
     assert internals.allowed()
+    jax.clear_caches()
     np.testing.assert_allclose(plain, inside, rtol=rtol)
+
+
+def test_the_switch_as_a_context_of_its_own():
+    off = jaxspark.jax_internals(False)
+    for _ in range(2):
+        with off:
+            assert not internals.allowed()
+        assert internals.allowed()
 
 
 @pytest.mark.parametrize("value, allowed", [("", True), ("0", True), ("1", False), ("yes", False)])
@@ -218,9 +255,43 @@ def test_a_primitive_that_works_is_tried_once(monkeypatch):
     assert good.usable() and good.usable() and calls == [1]
 
 
-def test_loops_of_diffrax_that_are_not_there(said):
+@pytest.mark.parametrize("adjoint", [object(), types.SimpleNamespace(_loop=lambda *, steps: steps)])
+def test_loops_of_diffrax_that_are_not_there_or_others(said, adjoint):
     with pytest.warns(jaxspark.JaxInternalsWarning, match="_loop"):
-        assert loop_of(object()) is None
+        assert loop_of(adjoint, max_steps=3) is None
+
+
+def test_rules_that_lack_something(monkeypatch, said):
+    monkeypatch.delattr(_primitive.ad, "instantiate_zeros")
+    primitive = _primitive.OwnPrimitive("lame", lambda _: None, lambda: True, "It costs something.")
+    with pytest.warns(jaxspark.JaxInternalsWarning, match="instantiate_zeros"):
+        assert not primitive.usable()
+
+
+def test_the_cost_is_that_of_who_asks(monkeypatch, said):
+    monkeypatch.setattr(_reader, "name_of", renamed)
+    with pytest.warns(jaxspark.JaxInternalsWarning, match="Steps take twice as long"):
+        cost = "Steps take twice as long."
+        assert internals.depends_on(lambda x: 2.0 * x, 1.0, which=(0,), cost=cost)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: jnp.arctan2(x, x), lambda x: jnp.sort(x),
+        lambda x: jnp.linalg.inv(jnp.outer(x, x)),
+        lambda x: jnp.interp(x, x, x), lambda x: jnp.linalg.eigh(jnp.outer(x, x))[1],
+        lambda x: jnp.cumsum(x)[jnp.argmax(x)] * x, lambda x: jnp.linalg.norm(x) + jnp.hypot(x, x),
+        lambda x: jax.random.normal(jax.random.key(0), x.shape) * x, lambda x: jnp.fft.rfft(x).real,
+        lambda x: jax.scipy.special.gammaln(x), lambda x: jnp.linalg.qr(jnp.outer(x, x))[0],
+        lambda x: jnp.linalg.slogdet(jnp.outer(x, x))[1], lambda x: jnp.convolve(x, x),
+        lambda x: jnp.sinc(x) + jnp.mod(x, 2.0) + jnp.round(x) + jnp.heaviside(x, 0.5),
+    ],
+)  # fmt: skip
+def test_what_users_write_is_known(said, function):
+    # A warning would be an error.
+    assert internals.depends_on(function, jnp.arange(1.0, 4.0), which=(0,))
+    internals.jacobian_pattern(function, jnp.arange(1.0, 4.0))
 
 
 def test_an_attribute_that_is_refused(monkeypatch, said):
@@ -230,8 +301,10 @@ def test_an_attribute_that_is_refused(monkeypatch, said):
     monkeypatch.setattr(written, "set_xla_metadata", raises)
     with pytest.warns(jaxspark.JaxInternalsWarning, match="Writing out small computations"):
         found = float(jax.jit(gauss)(0.8))
+    jax.clear_caches()
     with jaxspark.jax_internals(False):
         assert found == pytest.approx(float(jax.jit(gauss)(0.8)), rel=1e-12)
+    jax.clear_caches()
 
 
 def test_compile_options_that_are_refused():

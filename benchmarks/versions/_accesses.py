@@ -15,8 +15,12 @@ NOWHERE = ("jax._src", "equinox.internal", "equinox._", "diffrax._", "optimistix
 # Of the room alone; and what the package has of what may change, there alone, too.
 ROOM_ONLY = ("jax.extend", "jax.interpreters", "jaxlib")
 UNSTABLE = ("jax.experimental",)
+# Of `jax.core`, which is public, what programs are made of.
+CORE = ("jax.core.Jaxpr", "jax.core.ClosedJaxpr", "jax.core.jaxpr_as_fun", "jax.core.eval_jaxpr")
+BY_TEXT = ("import_module", "__import__")
+PACKAGES = ("jax.", "equinox.", "diffrax.", "optimistix.", "lineax.")
 # What only a program of JAX has.
-PARTS = {"eqns", "invars", "outvars", "constvars", "primitive", "jaxpr", "jaxprs_in_params"}
+PARTS = {"eqns", "invars", "outvars", "constvars", "primitive", "jaxpr", "_loop"}
 PUBLISHED = ("jaxspark", "tests", "benchmarks", "notebooks")
 
 
@@ -37,7 +41,7 @@ def found_outside() -> Iterator[tuple[str, str]]:
         for name in names_in(path):
             of_program = name.rsplit(".", 1)[-1] in PARTS or _is_in(name, UNSTABLE)
             of_program &= path.is_relative_to(ROOT / "jaxspark")
-            if _nowhere(name) or (not inside and (_is_in(name, ROOM_ONLY) or of_program)):
+            if _nowhere(name) or (not inside and (_is_in(name, ROOM_ONLY + CORE) or of_program)):
                 yield path.name, name
 
 
@@ -51,13 +55,31 @@ def sources(*folders: str) -> Iterator[pathlib.Path]:
 
 def names_in(path: pathlib.Path) -> Iterator[str]:
     """The modules that a file imports, and the attributes that it takes, as dotted names."""
-    for node in ast.walk(ast.parse(_code_of(path))):
+    yield from names_in_code(_code_of(path))
+
+
+def names_in_code(code: str) -> Iterator[str]:
+    """The same of a piece of Python; aliases of imports are resolved."""
+    tree, known = ast.parse(code), {}
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            for alias in node.names:
+                known[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
+                yield alias.name
         if isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            for alias in node.names:
+                known[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+                yield f"{node.module}.{alias.name}"
+    for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
-            yield _dotted(node)
+            first, *rest = _dotted(node).split(".")
+            yield ".".join([known.get(first, first), *rest])
+        # Modules and attributes by their names as text.
+        if isinstance(node, ast.Call) and _dotted(node.func).endswith(BY_TEXT):
+            texts = [x.value for x in node.args if isinstance(x, ast.Constant)]
+            yield from (x for x in texts if isinstance(x, str) and x.startswith(PACKAGES))
 
 
 def of_room(name: str) -> bool:
@@ -83,7 +105,7 @@ def _dotted(node: ast.expr) -> str:
 
 
 def _nowhere(name: str) -> bool:
-    return name.startswith(NOWHERE)
+    return name.startswith(NOWHERE) or "._src" in name
 
 
 def _is_in(name: str, modules: tuple[str, ...]) -> bool:

@@ -15,6 +15,8 @@ from .._jax_internals import any_lane, kept_lane, loop_of
 
 # Loops of this many trips are nested: those that no lane needs are left out.
 BASE = 16
+# What diffrax gives to an adjoint, and not to its loops.
+NOT_OF_LOOPS = ("throw", "passed_solver_state", "passed_controller_state")
 
 
 class DiscreteAdjoint(diffrax.DirectAdjoint):
@@ -30,15 +32,10 @@ class DiscreteAdjoint(diffrax.DirectAdjoint):
 
     def loop(self, *, max_steps: int | None, **kwargs: Any) -> Any:
         """Run diffrax's loops; without `max_steps` there is no reverse mode."""
-        run = None if max_steps is None else loop_of(self)
-        if run is None:
-            return super().loop(max_steps=max_steps, **kwargs)
-        for name in ("throw", "passed_solver_state", "passed_controller_state"):
-            kwargs.pop(name)
-        return run(
-            **kwargs, max_steps=max_steps, inner_while_loop=_while_loop,
-            outer_while_loop=_while_loop,
-        )  # fmt: skip
+        loops = {"inner_while_loop": _while_loop, "outer_while_loop": _while_loop}
+        own = {name: value for name, value in kwargs.items() if name not in NOT_OF_LOOPS}
+        run = None if max_steps is None else loop_of(self, max_steps=max_steps, **own, **loops)
+        return super().loop(max_steps=max_steps, **kwargs) if run is None else run()
 
 
 def _while_loop(

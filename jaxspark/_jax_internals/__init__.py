@@ -21,16 +21,17 @@ the loops of `diffrax.DirectAdjoint`, which repeat iterations |
 | `jax.extend.core.jaxpr_as_fun`, `ClosedJaxpr` | `opened`: a function's closed-over arrays as \
 operands, for `over_devices` | 0.10 | GSPMD splits the batch: lanes of all devices wait for the \
 slowest |
-| equations of `jax.make_jaxpr`, their primitives' names and parameters | `sparsity`: \
+| equations of `jax.make_jaxpr`, their primitives' names and parameters; `Literal`, \
+`jaxprs_in_params` | `sparsity`: \
 `with_blocks` finds bodies; RATTLE solves for multipliers alone | 0.10 | dense matrices; all \
 unknowns |
 | the same, `jax.experimental.xla_metadata`, the attribute `xla_cpu_small_call` of XLA | \
-`written_out`: small computations as one kernel | 0.10, and only below 0.12 | ordinary array code, \
+`written_out`: small computations as one kernel | 0.10, and only below 0.11 | ordinary array code, \
 which XLA fuses by itself from 0.12 on |
 | names of XLA's compile options | `accepted`: those that this XLA knows | 0.10 | its defaults |
 
 From `TESTED` on, which is above all releases that this package was tested with, each primitive
-is tried once, on numbers, before it is relied on.
+is tried once, on numbers, before it is relied on; below, all that its rules name is looked up.
 """
 
 from ._attach import attach_derivative as attach_derivative

@@ -1,5 +1,7 @@
 """Loops of a bounded number of trips that stop early, in a batch, too."""
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -37,13 +39,20 @@ def lanes_usable() -> bool:
     return any_p.usable() and kept_p.usable()
 
 
-def loop_of(adjoint: Any) -> Callable[..., Any] | None:
-    """diffrax's loop over steps, which takes the loops that it is to use; `None` without it."""
-    found = getattr(adjoint, "_loop", None)
-    if found is None:
-        what = "diffrax.AbstractAdjoint has no `_loop`"
-        not_understood(what, COST)
-    return found if lanes_usable() else None
+def loop_of(adjoint: Any, **arguments: Any) -> Callable[[], Any] | None:
+    """diffrax's loop over steps, which takes the loops that it is to use, with its arguments.
+
+    `None` where it is not there, or takes others.
+    """
+    if not lanes_usable():
+        return None
+    try:
+        found = adjoint._loop
+        inspect.signature(found).bind(**arguments)
+    except (AttributeError, TypeError, ValueError) as error:
+        not_understood(f"`_loop` of diffrax.AbstractAdjoint is another one: {error}", COST)
+        return None
+    return functools.partial(found, **arguments)
 
 
 def _any_batch(operands, axes):

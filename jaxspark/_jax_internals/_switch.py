@@ -28,11 +28,11 @@ class jax_internals:
     def __init__(self, allowed: bool):
         if not isinstance(allowed, bool):
             raise TypeError(f"jax_internals takes True or False; got {allowed!r}.")
-        self._before = _state["allowed"]
+        self._allowed, self._before = allowed, _state["allowed"]
         _state["allowed"] = allowed
 
     def __enter__(self) -> None:
-        pass
+        _state["allowed"] = self._allowed
 
     def __exit__(
         self,

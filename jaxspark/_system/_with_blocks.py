@@ -68,7 +68,7 @@ def with_blocks(system: AbstractConstrainedSystem, blocks: Any = None) -> Abstra
 
     **Returns:** a system with the same functions. Where programs cannot be read, which
     `jaxspark.JaxInternalsWarning` says or `jaxspark.jax_internals(False)` asks for, it is solved
-    with dense matrices.
+    as one block, or with dense matrices.
 
     **Raises:** `TypeError` if `system` is none, `ValueError` if `blocks` are not integers. Where
     the system meets its first state, `ValueError` if there are no blocks, if those given do not

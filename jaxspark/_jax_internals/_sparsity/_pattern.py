@@ -106,6 +106,6 @@ def depends_on(
                 # One input for all: on which of its elements something depends does not matter.
                 each = Fact(Sets(np.arange(size + 1), np.zeros(size, int), 1))
                 facts.append(each if i in which and size else UNKNOWN)
-        return any(fact.sets is not None for fact in Reader().run(closed, facts))
+        return any(fact.sets is not None for fact in Reader(cost).run(closed, facts))
 
     return guarded("Reading what a function depends on", cost, read, lambda: True)

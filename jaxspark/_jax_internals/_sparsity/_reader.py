@@ -109,10 +109,11 @@ class Reader:
 
     - `understood`: whether all was understood so far; what was not may depend on everything that
         goes into it.
+    - `cost`: of that, a sentence for the warning.
     """
 
-    def __init__(self) -> None:
-        self.understood = True
+    def __init__(self, cost: str = COST) -> None:
+        self.understood, self._cost = True, cost
 
     def run(self, program: Any, facts: Sequence[Fact]) -> list[Fact]:
         """What is known of the results, given what is known of the arguments."""
@@ -148,7 +149,7 @@ class Reader:
 
     def _miss(self, what: str) -> None:
         self.understood = False
-        not_understood(what, COST)
+        not_understood(what, self._cost)
 
     def _equation(self, name: str, eqn: Any, operands: list[Operand], blank: bool) -> list[Fact]:
         params, facts = parameters_of(eqn), [operand.fact for operand in operands]

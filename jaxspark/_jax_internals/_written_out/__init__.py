@@ -1,6 +1,7 @@
 """Small computations written out number by number, without those that are known to be zero.
 
-Only below JAX 0.12: from then on XLA makes as few kernels of ordinary array code.
+Only below JAX 0.11, which names the parts of programs otherwise; from 0.12 on XLA makes as few
+kernels of ordinary array code.
 """
 
 from collections.abc import Callable
@@ -14,8 +15,8 @@ from .._understood import guarded
 
 T = TypeVar("T")
 
-# The first release whose XLA fuses loops of small arrays by itself.
-PLAIN_FROM = (0, 12)
+# The first release of whose programs the parts have other names.
+PLAIN_FROM = (0, 11)
 COST = "Steps of small systems are ordinary array code: up to ten times slower on a CPU."
 
 
@@ -25,7 +26,7 @@ def writes_out() -> bool:
 
 
 def written_out(function: Callable[..., T], *operands: Any) -> T:
-    """`function(*operands)`, on CPUs and below JAX 0.12 compiled number by number.
+    """`function(*operands)`, on CPUs and below JAX 0.11 compiled number by number.
 
     Small arrays are taken apart into numbers, and what is known of these when the function is
     traced is made use of: nothing is multiplied by a zero of a sparse matrix, nor added to
@@ -53,6 +54,10 @@ def written_out(function: Callable[..., T], *operands: Any) -> T:
 
 
 def _bind() -> Callable[..., Any]:
+    from .._primitive import lacking
     from ._primitive import bind
+
+    if (error := lacking()) is not None:
+        raise error
 
     return bind
