@@ -260,7 +260,7 @@ def main(argv):
             "after": after_fits(),
         }
     port, count, rank, folder = int(argv[0]), int(argv[1]), int(argv[2]), pathlib.Path(argv[3])
-    jax.distributed.initialize(f"127.0.0.1:{port}", count, rank, initialization_timeout=60)
+    jax.distributed.initialize(f"127.0.0.1:{port}", count, rank, initialization_timeout=300)
     return {
         "devices": jax.device_count(),
         "local data": local_data(8),

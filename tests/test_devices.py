@@ -47,7 +47,7 @@ def results(processes, seconds):
 
 @pytest.fixture(scope="module")
 def eight():
-    return results([start(["devices"], 8)], 240)[0]
+    return results([start(["devices"], 8)], 900)[0]
 
 
 def test_batches(eight):
@@ -69,7 +69,7 @@ def test_loops_of_devices_do_not_wait_for_one_another(eight):
 
 @pytest.mark.thorough
 def test_adaptive_gradients_starts_and_what_follows_from_fits():
-    found = results([start(["thorough"], 8)], 600)[0]
+    found = results([start(["thorough"], 8)], 2400)[0]
     for name in ("adaptive", "some"):
         assert found[name]["flags"] == found[name]["flags of one"]
         for what in ("value", "by lane", "by what is shared"):
@@ -87,7 +87,7 @@ def test_two_processes(tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     both = [start([port, 2, rank, tmp_path], 2) for rank in range(2)]
-    first, second = results(both, 240)
+    first, second = results(both, 900)
     for rank, found in enumerate((first, second)):
         assert found["devices"] == 4
         # Each of 4 devices has two lanes of 8, each process four.

@@ -236,7 +236,7 @@ def start(path, pause):
 
 
 def finish(process):
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=900)
     assert process.returncode == 0, err
     return json.loads(out.splitlines()[-1])
 

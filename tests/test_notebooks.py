@@ -40,7 +40,7 @@ def test_runs(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(
         notebook,
-        timeout=600,
+        timeout=1800,
         kernel_name="python3",
         resources={"metadata": {"path": str(tmp_path)}},
     ).execute()
