@@ -82,6 +82,13 @@ CORE = """
 THOROUGH = (pathlib.Path(__file__).parent / "thorough.txt").read_text(encoding="utf-8").split("\n")
 
 
+# Files of few tests that take long each: first.
+LONG = """
+    readme adaptive_gradients fit_findings devices gradients projected linear_solvers fit_command
+    range_space acyclic_explicit acyclic_recursive dalembert problems
+""".split()
+
+
 def pytest_addoption(parser):
     parser.addoption("--core", action="store_true", help="what other versions could break, alone")
 
@@ -98,6 +105,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.nodeid.removeprefix("tests/") in slow:
             item.add_marker(pytest.mark.thorough)
+    # A core that is left with one of these at the end would keep the other waiting.
+    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONG)
     if config.getoption("--core"):
         left = [item for item in items if item.path.name not in core]
         config.hook.pytest_deselected(items=left)
