@@ -8,11 +8,11 @@ from .._figures import Figure, note
 from ._on import Done, LOWEST, NEWEST, run_on
 
 
-# What machines are noisy by in an hour is more than this; what is above is measured again.
+# Machines are noisy by as much in an hour: what is little above this is to be measured again.
 MOST = 1.10
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 TIMES = re.compile(r"seconds|\bms\b|CPU s\b|a second|over that of the value|over value")
-RATES = re.compile(r"a second")
+RATES = re.compile(r"per CPU s|a second")
 # No release of these is for all versions of NumPy that are supported: pip would search for long.
 PEERS = "casadi exudyn 'mujoco<4' scikit-sundae solve_dae numba==0.60.0 llvmlite==0.43.0"
 OF_PEERS = "absl-py etils glfw pyopengl fsspec importlib_resources zipp"
