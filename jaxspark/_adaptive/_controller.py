@@ -18,11 +18,15 @@ RELAXATION = 1.05
 
 
 class _Memory(eqx.Module):
-    """The error of the last accepted step, the longest that Newton admits, the whole interval."""
+    """The error of the last accepted step, the longest that Newton admits, the whole interval.
+
+    - `wall`: where the last step that was rejected for its error would have ended.
+    """
 
     error: FloatScalar
     longest: FloatScalar
     span: FloatScalar
+    wall: FloatScalar
 
 
 class PIController(AbstractAdaptiveStepSizeController):
@@ -80,7 +84,8 @@ class PIController(AbstractAdaptiveStepSizeController):
         end, _ = first.init(terms, t0, t1, y0, dt0, args, func, error_order)
         dtype = jnp.result_type(*jax.tree.leaves(y0))
         span = jnp.asarray(t1 - t0, dtype)
-        return end, _Memory(jnp.ones((), dtype), jnp.asarray(jnp.inf, dtype), span)
+        infinite = jnp.asarray(jnp.inf, dtype)
+        return end, _Memory(jnp.ones((), dtype), infinite, span, -infinite)
 
     def adapt_step_size(
         self,
@@ -106,7 +111,11 @@ class PIController(AbstractAdaptiveStepSizeController):
         accepted = self.safety * integral * memory.error ** (self.pcoeff / error_order)
         rejected = self.safety * known ** (-1 / error_order)
         factor = jnp.where(keep, accepted, jnp.minimum(rejected, self.safety))
+        # What was in the way of a step that was rejected, is still ahead: do not run into it.
+        ahead = t1 < memory.wall - 1e-3 * h
+        factor = jnp.where(keep & ahead, jnp.minimum(factor, 1.0), factor)
         factor = jnp.where(failed, 0.5, jnp.clip(factor, self.factormin, self.factormax))
+        wall = jnp.where(keep | failed, memory.wall, jnp.asarray(t1, memory.wall.dtype))
 
         longest = jnp.where(keep, memory.longest * RELAXATION, memory.longest)
         longest = jnp.where(failed, jnp.minimum(longest, 0.5 * h), longest)
@@ -115,7 +124,7 @@ class PIController(AbstractAdaptiveStepSizeController):
             dt = jnp.minimum(dt, self.dtmax)
         start = jnp.where(keep, t1, t0)
         verdict = self._verdict(jnp.maximum(jnp.abs(start), memory.span), dt)
-        memory = _Memory(jnp.where(keep, known, memory.error), longest, memory.span)
+        memory = _Memory(jnp.where(keep, known, memory.error), longest, memory.span, wall)
         return keep, start, start + dt, False, memory, verdict
 
     def _scaled(self, y0: Any, y1: Any, y_error: Any) -> FloatScalar:

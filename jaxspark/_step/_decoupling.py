@@ -76,6 +76,11 @@ class ModifiedJacobian(eqx.Module):
         x2, _ = self._apply(self.linear_solver.solve, rows2, rows2[:0, :last])
         return x2[:, :nz]
 
+    def solve_rows(self, rows2: Float[Array, "m n2"], like: Stages) -> Float[Array, "m n2"]:
+        """Solve with K2 alone."""
+        last = like.z.shape[1] + (like.lam.shape[1] if like.lam.shape[0] > like.psi.shape[0] else 0)
+        return self._apply(self.linear_solver.solve, rows2, rows2[:0, :last])[0]
+
     def only_if(self, good: Bool[Array, ""]) -> "ModifiedJacobian":
         """Itself, or zeros, which are finite, in place of the factors of a failed step."""
         return jax.tree.map(lambda x: jnp.where(good, x, jnp.zeros_like(x)), self)

@@ -1,0 +1,8 @@
+"""How large the error of a step is: a step in, an error out."""
+
+from ._estimate import (
+    estimate as estimate,
+    History as History,
+    no_history as no_history,
+    StepError as StepError,
+)

@@ -1,0 +1,187 @@
+"""The estimate of a step's error, from the expansion of its accelerations."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ..._custom_types import FloatScalar
+from ..._implicit import stop_gradient
+from ..._jax_internals import mix
+from ..._step import ModifiedJacobian, Stages
+from ..._system import FlatSystem
+from ..._tableau import SparkTableau
+from ._decay import decay_rate, extrapolated, largest_growth, scaled_squares
+from ._ends import free_parts
+from ._expansion import double_factorial, Expansion, expansion
+
+
+# The errors of all the radians of a motion add up: so many of them are allowed for.
+RADIANS = 10.0
+# By how much the amplitude of a motion falls at most from one step to the next.
+MEMORY = 0.9
+# From steps that differ by more than this, coefficients tell no change.
+LARGEST_RATIO = 3.0
+
+
+class History(eqx.Module):
+    """What the estimate remembers of the step before.
+
+    - `power`: the square of the size of the accelerations, in the mass metric.
+    - `rate`: that of the decay of the coefficients, per time.
+    - `highest`: `h a_q`.
+    - `h`: the step size; 0 before the first step.
+    """
+
+    power: FloatScalar
+    rate: FloatScalar
+    highest: Float[Array, " nz"]
+    h: FloatScalar
+
+
+def no_history(z: Float[Array, " nz"]) -> History:
+    """The history before the first step."""
+    none = jnp.zeros((), z.dtype)
+    return History(none, none, jnp.zeros_like(z), none)
+
+
+class StepError(eqx.Module):
+    """The estimated error of a step in `y` and `z`, and what the next one remembers of it."""
+
+    y: Float[Array, " ny"]
+    z: Float[Array, " nz"]
+    history: History
+
+
+def estimate(
+    flat: FlatSystem,
+    tableau: SparkTableau,
+    jacobian: ModifiedJacobian,
+    t0: FloatScalar,
+    start: tuple[Float[Array, " ny"], Float[Array, " nz"]],
+    h: FloatScalar,
+    stages: Stages,
+    history: History,
+) -> StepError:
+    r"""The error of a step, in every entry of the state.
+
+    The accelerations of the step are `sum_k a_k P_k(2x - 1)`, in Legendre polynomials. The stages
+    tell `a_0..a_{q-1}`. With the defects `m_0`, `m_1` at the ends, `h` times what this polynomial
+    lacks there of the true accelerations,
+
+        even = (m_1 + (-1)^q m_0) / 2 = h (a_q + a_{q+2} + ...),    odd = (m_1 - (-1)^q m_0) / 2
+
+    are known, too; a method that collocates at the end has no defect there, and `even` is that
+    of the start. `even` is the next coefficient of a smooth motion. `odd` is `(2q+1)/(q+1) h
+    a_{q+1}` where forces depend on the time alone, and 0 for linear autonomous ones: it tells
+    nothing of smooth motions, but as much as `even` of a kink or a jump. Of all these the parts
+    count that holonomic constraints leave free.
+
+    A method of order `p` with the error constant `C` makes an error of `C (omega h)^p` per radian
+    of an oscillation, which is `2^p C b_p` with `b_k = (2k - 1)!! |a_k|`. From `b_q` there it
+    takes `m = p - 1 - q` more rates `zeta` of the decay, that of smooth motions if the
+    coefficients behave like theirs, else as much as there may be, `Z_e = Z(m)` and from `b_{q-1}`
+    `Z_o = Z(m + 1)`. The estimate is, entry by entry,
+
+        E_z = 10 C 2^(p-1) sqrt( (Z_e (2q-1)!!)^2 (even^2 + odd^2) + (Z_o (2q-3)!! h a_{q-1})^2 ),
+
+    and `E_y` is `h/2 |v_z .|` of the same with `even` replaced by `h a_{q-1}`, and `h a_{q-1}` by
+    `h a_{q-2}`. For smooth motions this is the error made in ten radians, in every phase, so that
+    the error at a given time is proportional to it. For a jump inside the step it is `K h |a_q|`
+    with `K` between 0.5 and 2, which is at least the error itself, `max b_i / 2` times `h J`.
+
+    **Arguments:**
+
+    - `flat`, `tableau`: the system, and the method.
+    - `jacobian`: the factors that the Newton iteration of the step used.
+    - `t0`, `start`, `h`, `stages`: where the step started, its size, and its converged stages.
+    - `history`: that of the step before.
+
+    **Returns:** the estimate, through which no gradient flows.
+
+    Source: this project's, measured by `python -m benchmarks figures audit`. For its parts see
+    `free_parts`, `decay_rate`, `largest_growth` and `extrapolated`.
+    """
+    operands = stop_gradient((flat, jacobian, t0, start, h, stages, history))
+    flat, jacobian, t0, start, h, stages, history = operands
+    known = expansion(tableau)
+    z0 = start[1]
+    # Differences from the start: it would only add rounding errors.
+    values = jnp.concatenate([jnp.zeros_like(z0)[None, :], stages.z - z0[None, :]])
+    lowest = max(known.degree - 3, 0)
+    rows = mix(known.rows[lowest:], values)
+    a, defects = free_parts(flat, known, jacobian, t0, start, h, stages, rows)
+    even, odd = _parts(known, defects)
+    # Up to the top; methods of low order use less than they could.
+    a = jnp.concatenate([a, even[None]])[: known.top + 1 - lowest]
+
+    measured = jnp.concatenate([a, odd[None], _change(known, even, h, history)[None]])
+    sizes = jnp.sqrt(jnp.abs(jnp.sum(measured * jacobian.p_z.times(measured), 1)))
+    like, unlike, rate, power = _factors(
+        known, list(sizes[:-2]), sizes[-2], sizes[-1], h, history
+    )
+
+    scale = RADIANS * known.constant * 2.0 ** (known.order - 1)
+    weights = [float(double_factorial(k)) for k in range(known.top + 1 - len(a), known.top + 1)]
+    b = [jnp.zeros_like(z0)] * 2 + [weight * x for weight, x in zip(weights, a, strict=True)]
+    odd = weights[-1] * odd if known.top == known.degree else jnp.zeros_like(odd)
+
+    def along(x):
+        moves = x if jacobian.v_z is None else jacobian.v_z.times(x[None, :])[0]
+        return h / 2 * moves
+
+    error_z = scale * jnp.sqrt(like**2 * (b[-1] ** 2 + odd**2) + (unlike * b[-2]) ** 2)
+    error_y = scale * jnp.hypot(like * along(b[-2]), unlike * along(b[-3]))
+    return StepError(error_y, error_z, History(power, rate / jnp.abs(h), even, h))
+
+
+def _change(
+    known: Expansion, even: Float[Array, " nz"], h: FloatScalar, history: History
+) -> Float[Array, " nz"]:
+    """`h a_{q+1}` of a smooth motion, by the change since the last step; 0 if that is unlike.
+
+    `b_{q+1} = h/2 d b_q / dt`, with `b_q` proportional to `h^{q+1}`.
+    """
+    ratio = h / jnp.where(history.h == 0, 1, history.h)
+    alike = (history.h != 0) & (jnp.abs(ratio) <= LARGEST_RATIO)
+    change = even - ratio ** (known.degree + 1) * history.highest
+    weight = ratio / (1 + ratio) / (2 * known.degree + 1)
+    return jnp.where(alike, weight * change, 0)
+
+
+def _factors(
+    known: Expansion,
+    sizes: list[FloatScalar],
+    odd: FloatScalar,
+    following: FloatScalar,
+    h: FloatScalar,
+    history: History,
+) -> tuple[FloatScalar, FloatScalar, FloatScalar, FloatScalar]:
+    """`Z_e`, `Z_o`, and the rate and the power that the next step remembers."""
+    top, n = known.top, len(sizes)
+    squares = scaled_squares(sizes, top)
+    lowest, power = squares[0], jnp.zeros_like(h)
+    few = 1 < n < 4
+    if few:
+        # Too few coefficients to tell the amplitude in every phase of an oscillation.
+        squares[0] = jnp.maximum(lowest, MEMORY * history.power * h**2)
+    rate = decay_rate(squares, top)
+    if few:
+        power = (lowest + squares[1] / jnp.where(rate > 0, rate**2, 1)) / h**2
+    whole = top == known.degree
+    like, unlike = largest_growth(
+        sizes, odd if whole else None, following, rate, history.rate * jnp.abs(h),
+        history.h != 0, top,
+    )  # fmt: skip
+    more = known.order - 1 - top
+    factors = extrapolated(rate, like, top, more), extrapolated(rate, unlike, top, more + 1)
+    return *factors, rate, power
+
+
+def _parts(
+    known: Expansion, defects: Float[Array, "i nz"]
+) -> tuple[Float[Array, " nz"], Float[Array, " nz"]]:
+    """`even` and `odd`."""
+    sign = (-1.0) ** known.degree
+    if known.collocates_end:
+        return sign * defects[0] / 2, jnp.zeros_like(defects[0])
+    return (defects[1] + sign * defects[0]) / 2, (defects[1] - sign * defects[0]) / 2
