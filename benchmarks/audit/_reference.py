@@ -1,6 +1,7 @@
 """References: SciPy's DOP853 on the index-1 equations, from kink to kink."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,9 +15,17 @@ from ._mechanism import Mechanism, Start
 
 
 TIGHT = 2.3e-14  # SciPy admits no less
+TIGHTER = 10.0  # by so much
 TINY = 1e-15  # the absolute tolerance
 NEAR = 1e-9  # from here a step of Euler's method to the kink is exact
 SPLIT = 0.37  # where the second run begins afresh, in each piece
+
+
+class _Tighter(DOP853):
+    """DOP853 at a tenth of the tolerance: SciPy raises smaller ones to a hundred roundings."""
+
+    def _estimate_error_norm(self, K, h, scale):
+        return TIGHTER * super()._estimate_error_norm(K, h, scale)
 
 
 class End(NamedTuple):
@@ -64,14 +73,17 @@ class Reference:
             return accelerations(system, t, y, z, args)[1]
 
         @eqx.filter_jit
-        def crossing(t, state, ny, args):
-            def value(t, state):
-                return switch(t, state[:ny], state[ny:], args)
+        def side(t, state, ny, args):
+            return switch(t, state[:ny], state[ny:], args)
 
+        @eqx.filter_jit
+        def crossing(t, state, ny, args):
             slope = underlying_rate(system, t, state, ny, args)
+            value = partial(side, ny=ny, args=args)
             return jax.jvp(value, (t, state), (jnp.ones_like(t), slope))
 
-        self._rate, self._multipliers, self._crossing = rate, multipliers, crossing
+        self._rate, self._multipliers = rate, multipliers
+        self._side, self._crossing = side, crossing
 
     def at(self, start: Start, t1: float | None = None, t0: float = 0.0) -> End:
         """The state at `t1`, of the motion from `start` at `t0`. Default: the mechanism's end.
@@ -111,18 +123,24 @@ class Reference:
         inside = [] if kinks is None else [float(t) for t in kinks(args) if t0 < float(t) < t1]
         yield from zip([t0, *inside], [*inside, t1])
 
-    def functions(self, start: Start) -> tuple[Callable, Callable | None]:
-        """`(y', z')` and, if there is a switch, its value and rate, of `(t, state)`."""
+    def functions(self, start: Start) -> tuple[Callable, Callable | None, Callable]:
+        """`(y', z')`, the sign of the switch, if there is one, and its value and rate.
+
+        All of `(t, state)`.
+        """
         ny, args = len(start.y), start.args
 
         def rate(t, state):
             return np.asarray(self._rate(t, state, ny, args))
 
+        def side(t, state):
+            return np.sign(float(self._side(t, state, ny, args)))
+
         def crossing(t, state):
             value, slope = self._crossing(jnp.asarray(t, float), jnp.asarray(state), ny, args)
             return float(value), float(slope)
 
-        return rate, None if self._mechanism.switch is None else crossing
+        return rate, None if self._mechanism.switch is None else side, crossing
 
 
 class _Piece:
@@ -132,7 +150,7 @@ class _Piece:
     """
 
     def __init__(self, reference: Reference, start: Start, last: float, rtol: float):
-        rate, self._crossing = reference.functions(start)
+        rate, self._side, self._crossing = reference.functions(start)
         self._last, self._rtol = last, rtol
         self._rate = lambda t, state: rate(min(t, last), state)
         self.kinks: list[float] = []
@@ -149,7 +167,7 @@ class _Piece:
         return state
 
     def _solver(self, t: float, state: np.ndarray, end: float) -> DOP853:
-        return DOP853(self._rate, t, state, end, rtol=self._rtol, atol=TINY)
+        return _Tighter(self._rate, t, state, end, rtol=self._rtol, atol=TINY)
 
     def _step_until_crossing(self, solver: DOP853):
         """Step to the end, or to a step in which the switch changes its sign.
@@ -161,12 +179,12 @@ class _Piece:
             message = solver.step()
             if solver.status == "failed":
                 raise RuntimeError(f"DOP853 at {solver.t}: {message}")
-            if self._crossing is None:
+            if self._side is None:
                 continue
-            side = np.sign(self._crossing(*before)[0])
+            side = self._side(*before)
             inside = solver.dense_output()
             for t in np.linspace(before[0], solver.t, 6)[1:]:
-                if np.sign(self._crossing(t, inside(t))[0]) == -side:
+                if self._side(t, inside(t)) == -side:
                     return *before, t
         return None
 
@@ -176,7 +194,7 @@ class _Piece:
         Newton's method for its time, a tenth short of it as long as it is far; then, within
         `NEAR`, Euler's method, whose error there is below rounding.
         """
-        side = np.sign(self._crossing(t, state)[0])
+        side = self._side(t, state)
         for _ in range(100):
             value, slope = self._crossing(t, state)
             ahead = -value / slope if slope * value < 0 else np.inf
@@ -185,7 +203,7 @@ class _Piece:
             advance = 0.9 * min(ahead, max(after - t, NEAR))
             while True:
                 reached = self._to(t, state, t + advance)
-                if np.sign(self._crossing(t + advance, reached)[0]) == side:
+                if self._side(t + advance, reached) == side:
                     break
                 advance /= 2
             t, state = t + advance, reached
@@ -194,7 +212,7 @@ class _Piece:
         rate = self._rate(t, state)
         for over in (0.0, *(1e-17 * 2.0 ** np.arange(20))):
             ended = t + ahead + over, state + (ahead + over) * rate
-            if np.sign(self._crossing(*ended)[0]) == -side:
+            if self._side(*ended) == -side:
                 return ended
         raise RuntimeError(f"The kink near {t} was not passed.")
 

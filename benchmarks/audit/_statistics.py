@@ -30,6 +30,19 @@ def summary(outcomes: Sequence[Outcome], worst: int) -> Iterator[Figure]:
             yield note("failed", outcome.words())
 
 
+def by_mechanism(outcomes: Sequence[Outcome]) -> Figure:
+    """The largest error over tolerance of each method on one mechanism, and what went wrong."""
+    words = []
+    for method in dict.fromkeys(outcome.method for outcome in outcomes):
+        own = [outcome for outcome in outcomes if outcome.method == method]
+        errors = [outcome.error for outcome in own if outcome.good]
+        others = Counter(outcome.outcome for outcome in own if not outcome.good)
+        told = [f"{max(errors):.2g}"] if errors else []
+        words.append(" ".join([method, *told, *(f"({n} {name})" for name, n in others.items())]))
+    what = f"{outcomes[0].mechanism}: largest error over tolerance"
+    return note(what, ", ".join(words))
+
+
 def _of_method(method: str, outcomes: Sequence[Outcome]) -> Iterator[Figure]:
     counts = Counter(outcome.outcome for outcome in outcomes)
     good = [outcome for outcome in outcomes if outcome.good]
@@ -60,13 +73,13 @@ def _between(what: str, value: float, low: float, high: float) -> Figure:
 
 def _slope(outcomes: Sequence[Outcome]) -> float:
     """The median over starts of the least-squares slope of log error over log tolerance."""
-    by_start = defaultdict(list)
+    by_start: dict[tuple[str, int], dict[float, float]] = defaultdict(dict)
     for outcome in outcomes:
         error = outcome.error * outcome.tolerance
         if error > ROUNDING:
-            by_start[outcome.mechanism, outcome.seed].append((outcome.tolerance, error))
+            by_start[outcome.mechanism, outcome.seed][outcome.tolerance] = error
     slopes = [
-        np.polyfit(*np.log(np.array(points)).T, 1)[0]
+        np.polyfit(*np.log(np.array(list(points.items()))).T, 1)[0]
         for points in by_start.values() if len(points) > 1
     ]  # fmt: skip
     return float(np.median(slopes)) if slopes else float("nan")
