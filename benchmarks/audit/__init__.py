@@ -1,0 +1,18 @@
+"""The audit of error control: errors against tolerances, for mechanisms that differ in kind."""
+
+from collections.abc import Callable, Iterator
+
+from .._figures import Figure, topic
+from ._against import against
+from ._perfect import perfect
+from ._whole import short, whole
+
+
+PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
+    "short": short,
+    "whole": whole,
+    "perfect": perfect,
+    "against": against,
+}
+
+figures, smoke = topic(PARTS)
