@@ -1,4 +1,4 @@
-"""The estimate of a step's error: exact for the linear oscillator, blind to what is no error."""
+"""The estimate of a step's error: exact for smooth motions, sound for kinks, jumps and rolling."""
 
 import math
 
@@ -6,29 +6,33 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from numpy.polynomial.legendre import Legendre, legval
 
 import jaxspark
 from helpers import order
 from jaxspark import Gauss, Lobatto, RadauIIA
-from jaxspark._adaptive._estimate import derivative_weights, error_constant, polynomial_degree
+from jaxspark._adaptive._estimate._decay import decay_rate, scaled_squares
+from jaxspark._adaptive._estimate._expansion import error_constant, expansion
 from jaxspark._adaptive._solver import DiffraxSolver
 from jaxspark._adaptive._term import ConstrainedTerm
 
 
 METHODS = [Gauss(1), Gauss(2), Gauss(4), RadauIIA(2), RadauIIA(3), Lobatto(2), Lobatto(3)]
+ALL = [Gauss(2), Gauss(3), Gauss(4), RadauIIA(2), RadauIIA(3), Lobatto(3), Lobatto(4)]
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
-def test_weights_differentiate(method):
-    """Of `exp(x t)` on the nodes, the derivatives `x^k`, as `x` tends to zero."""
+def test_expansion_of_polynomials(method):
+    """The coefficients of accelerations that are a polynomial of the highest degree told."""
     tableau = method.tableau
-    x = 0.03
-    nodes = np.array([0.0, *tableau.c, 1.0])
-    # Stages at the ends stand for themselves.
-    found = derivative_weights(tableau) @ np.exp(x * (nodes - 0.5))
-    degree = polynomial_degree(tableau)
-    expected = x ** np.arange(degree + 1 - len(found), degree + 1)
-    assert np.max(np.abs(found / expected - 1)) <= 2e-2
+    known = expansion(tableau)
+    a = np.random.default_rng(0).normal(size=known.degree)
+    x = 2 * np.asarray(tableau.c) - 1
+    stages = tableau.A_hat @ legval(x, a)
+    end = tableau.b_hat @ legval(x, a)
+    found = known.rows @ np.array([0.0, *stages, end])
+    expected = [*a, legval(-1.0, a), legval(1.0, a)]
+    assert np.max(np.abs(found - expected)) <= 1e-12
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
@@ -39,26 +43,44 @@ def test_error_constant_of_gauss(stages):
     assert abs(error_constant(Gauss(stages).tableau) / exact - 1) <= 1e-6
 
 
-def oscillator(frequency):
-    return jaxspark.ConstrainedSystem(lambda t, y, z, args: -(frequency**2) * y)
+@pytest.mark.parametrize("zeta", [0.03, 0.1, 0.5])
+@pytest.mark.parametrize("top", [3, 4, 5])
+def test_rate_of_an_oscillation(zeta, top):
+    """`zeta = omega h / 2`, from its Legendre coefficients, in every phase."""
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    for phase in np.linspace(0.0, np.pi, 9):
+        motion = np.cos(zeta * nodes + phase)
+        coefficients = [
+            abs((2 * k + 1) / 2 * np.sum(weights * motion * Legendre.basis(k)(nodes)))
+            for k in range(top - 3, top + 1)
+        ]
+        squares = scaled_squares([jnp.asarray(x) for x in coefficients], top)
+        assert abs(float(decay_rate(squares, top)) / zeta - 1) <= 0.1
+
+
+OSCILLATOR = jaxspark.ConstrainedSystem(lambda t, y, z, frequency: -(frequency**2) * y)
+JUMP = jaxspark.ConstrainedSystem(lambda t, y, z, at: jnp.where(t > at, 1.0, 0.0)[None])
+
+
+def one_step(system, method, t, state, h, args=None, memory=None, jump=False):
+    solver, term = DiffraxSolver(method), ConstrainedTerm(system)
+    t, h = jnp.asarray(t), jnp.asarray(h)
+    if memory is None:
+        memory = solver.init(term, t, t + h, state, args)
+    state, error, _, memory, _ = solver.step(term, t, t + h, state, args, memory, jump)
+    return state, error, memory
 
 
 def estimated(method, phase, h, frequency=1.0, steps=3):
-    """The estimate in `z` at the last of a few steps."""
-    system, solver = oscillator(frequency), DiffraxSolver(method)
-    term = ConstrainedTerm(system)
-    angle = frequency * 0.0 + phase
-    state = (jnp.sin(angle)[None], frequency * jnp.cos(angle)[None])
-    memory = solver.init(term, 0.0, h, state, None)
-    error = None
+    """The estimate at the last of a few steps."""
+    state = (jnp.sin(phase)[None], frequency * jnp.cos(phase)[None])
+    error = memory = None
     for i in range(steps):
-        state, error, _, memory, _ = solver.step(
-            term, i * h, (i + 1) * h, state, None, memory, False
-        )
+        state, error, memory = one_step(OSCILLATOR, method, i * h, state, h, jnp.asarray(frequency), memory)
     return float(jnp.hypot(error[0][0], error[1][0] / frequency))
 
 
-@pytest.mark.parametrize("method", [Gauss(3), Lobatto(3)], ids=str)
+@pytest.mark.parametrize("method", [Gauss(3), Gauss(4), Lobatto(3), Lobatto(4)], ids=str)
 def test_of_an_oscillator(method):
     """Ten radians of `C (omega h)^p`, in every phase."""
     h, p = 0.2, method.tableau.order
@@ -75,10 +97,12 @@ def test_order(method):
 
 
 def test_units_do_not_matter():
-    """Time in other units: the same steps, the same estimate."""
+    """Time in other units, and backward: the same steps, the same estimate."""
     a = estimated(Gauss(3), jnp.asarray(0.7), 0.2)
     b = estimated(Gauss(3), jnp.asarray(0.7), 0.2 / 50.0, frequency=50.0)
     assert abs(a - b) <= 1e-8 * a
+    c = estimated(Gauss(3), jnp.asarray(-0.7), -0.2)
+    assert abs(a - c) <= 1e-8 * a
 
 
 def test_what_constraints_determine_is_no_error():
@@ -87,8 +111,94 @@ def test_what_constraints_determine_is_no_error():
         lambda t, q, v, args: 0.5 * jnp.sum(v**2),
         holonomic=lambda t, q, args: (q[0] - jnp.sin(9.0 * t))[None],
     )
-    solver, term = DiffraxSolver(Gauss(3)), ConstrainedTerm(system)
     state = (jnp.zeros(2), jnp.array([9.0, 1.0]))
-    memory = solver.init(term, 0.0, 0.1, state, None)
-    _, error, _, _, _ = solver.step(term, 0.0, 0.1, state, None, memory, False)
+    _, error, _ = one_step(system, Gauss(3), 0.0, state, 0.1)
     assert max(float(jnp.max(jnp.abs(x))) for x in jax.tree.leaves(error)) <= 1e-12
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_no_jump_passes(method):
+    """A force that jumps anywhere inside the step: the estimate is as large as the error."""
+    h = 0.1
+    for place in np.linspace(0.03, 0.97, 12):
+        at = jnp.asarray(place * h)
+        (_, z), error, _ = one_step(JUMP, method, 0.0, (jnp.zeros(1), jnp.zeros(1)), h, at)
+        true = abs(float(z[0] - (h - at)))
+        assert float(error[1][0]) >= 0.8 * true
+        assert float(error[1][0]) <= 4 * h
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_after_a_jump_that_is_told(method):
+    """What is known of the motion before it does not count."""
+    state, before, h = (jnp.ones(1), jnp.zeros(1)), None, 0.1
+    slow, fast = jnp.asarray(1.0), jnp.asarray(3.0)
+    for i in range(3):
+        state, _, before = one_step(OSCILLATOR, method, i * h, state, h, slow, before)
+    fresh = one_step(OSCILLATOR, method, 0.3, state, h, fast)[1]
+    told = one_step(OSCILLATOR, method, 0.3, state, h, fast, before, jump=True)[1]
+    for a, b in zip(fresh, told, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-8)
+
+
+def turntable(rate=2.0, inertia=0.4):
+    """A ball of unit mass and radius on a turntable; it moves by the reactions alone."""
+
+    def rolling(t, q, v, args):
+        del t, args
+        return jnp.array([v[0] - v[3] + rate * q[1], v[1] + v[2] - rate * q[0]])
+
+    return jaxspark.LagrangianSystem(
+        lambda t, q, v, args: 0.5 * jnp.sum(v[:2] ** 2) + 0.5 * inertia * jnp.sum(v[2:] ** 2),
+        nonholonomic=rolling,
+    )
+
+
+@pytest.mark.parametrize("method", [Gauss(3), Gauss(4), Gauss(5), Lobatto(4)], ids=str)
+def test_reactions_alone(method):
+    """The ball goes round circles at 2/7 of the turntable's rate (Routh): Gauss takes steps."""
+    rate = 2.0
+    w = rate * 0.4 / 1.4
+    x, v = np.array([0.3, 0.1]), np.array([0.5, 0.2])
+    z0 = jnp.array([*v, rate * x[0] - v[1], v[0] + rate * x[1], 0.7])
+    y0 = jnp.array([*x, 0.0, 0.0, 0.0])
+    for tolerance in (1e-5, 1e-9):
+        end = jaxspark.solve(turntable(rate), method, y0, z0, None, t1=10.0, rtol=tolerance)
+        turned = v[0] + 1j * v[1]
+        exact = x[0] + 1j * x[1] + turned * (np.exp(1j * w * 10) - 1) / (1j * w)
+        error = abs(complex(end.y1[0], end.y1[1]) - exact)
+        assert 1e-5 * tolerance <= error <= 3 * tolerance
+
+
+def stopped(t):
+    """Height and velocity of a mass that falls by 1 m on a spring: closed form, until it flies.
+
+    g = 10 m/s^2, omega = 50/s: `y = -d + d cos(w s) - (v/w) sin(w s)`, `d = g / w^2`.
+    """
+    g, w = 10.0, 50.0
+    fall = math.sqrt(2 / g)
+    s, d, v = t - fall, g / w**2, g * fall
+    y = -d + d * math.cos(w * s) - v / w * math.sin(w * s)
+    return y, -d * w * math.sin(w * s) - v * math.cos(w * s)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_an_end_stop(method):
+    """A kink where it is hit: the error at the end is within ten tolerances."""
+    system = jaxspark.ConstrainedSystem(lambda t, y, z, args: -10.0 - 2500.0 * jnp.minimum(y, 0.0))
+    end = math.sqrt(0.2) + 0.05
+    exact = stopped(end)
+
+    @jax.jit
+    def run(tolerance):
+        return jaxspark.solve(
+            system, method, jnp.ones(1), jnp.zeros(1), None, t1=end, rtol=tolerance,
+            max_steps=10_000, throw=False,
+        )  # fmt: skip
+
+    for tolerance in (1e-4, 1e-6, 1e-8):
+        found = run(tolerance)
+        assert bool(found.successful)
+        pairs = ((found.y1[0], exact[0]), (found.z1[0], exact[1]))
+        worst = max(abs(float(a) - b) / (1 + abs(b)) for a, b in pairs)
+        assert worst <= 10 * tolerance

@@ -103,7 +103,7 @@ def _projected(mechanism: Mechanism, solver: Any, y, z, args, tolerance):
     system = mechanism.system
     solution = diffrax.diffeqsolve(
         jaxspark.UnderlyingTerm(system), jaxspark.Projected(solver), 0.0, mechanism.t1, None,
-        (y, z), args, stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
+        (y, z), args, stepsize_controller=jaxspark.PIController(tolerance, tolerance),
         max_steps=MAX_STEPS, throw=False,
     )  # fmt: skip
     y1, z1 = (x[-1] for x in solution.ys)

@@ -98,7 +98,7 @@ def _projected(mechanism: Mechanism, solver: Any, start: Start, tolerance: Any):
     solution = diffrax.diffeqsolve(
         jaxspark.UnderlyingTerm(mechanism.system), jaxspark.Projected(solver), 0.0, mechanism.t1,
         None, state, start.args, max_steps=MAX_STEPS, throw=False,
-        stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
+        stepsize_controller=jaxspark.PIController(tolerance, tolerance),
         saveat=diffrax.SaveAt(t0=True, steps=True),
     )  # fmt: skip
     good = solution.result == diffrax.RESULTS.successful

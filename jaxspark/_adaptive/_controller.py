@@ -15,11 +15,17 @@ from .._custom_types import Args, BoolScalar, FloatScalar
 
 # After a step that failed, how much longer than half of it the next ones may become at most.
 RELAXATION = 1.05
+# Of the interval, that no step may exceed: in a motion that begins quietly, steps would grow beyond
+# what happens later.
+LARGEST = 0.1
 
 
 class _Memory(eqx.Module):
-    """The error of the last accepted step, the longest that Newton admits, the whole interval.
+    """What the controller remembers.
 
+    - `error`: that of the last accepted step.
+    - `longest`: the longest step that Newton's iteration admits.
+    - `span`: the whole interval.
     - `wall`: where the last step that was rejected for its error would have ended.
     """
 
@@ -35,13 +41,15 @@ class PIController(AbstractAdaptiveStepSizeController):
     A step is accepted if its error, in units of `atol + rtol |y|`, is at most 1. The next one is
     larger by `safety error^(-(p + i) / order) previous^(p / order)`. A step that failed, of
     which there is no error, is halved, and those after it grow slowly: what Newton's iteration
-    did not manage, it will not a moment later.
+    did not manage, it will not a moment later. Before the end of a step that was rejected for its
+    error is passed, none is longer than the one before: what was in its way is still ahead.
 
     **Arguments:**
 
     - `rtol`, `atol`: relative and absolute tolerance, for positions and velocities alike.
     - `pcoeff`, `icoeff`: the proportional and the integral coefficient `p` and `i`.
-    - `dtmax`: the largest step.
+    - `dtmax`: the largest step. Default: a tenth of the interval, as has ode45 of MATLAB. Give
+        infinity for no limit.
     - `dtmin`: at a step smaller than this the solve ends with `dt_min_reached`. Always where a
         step is rounding error of the time.
     - `safety`, `factormin`, `factormax`: the usual limits of a change.
@@ -49,7 +57,7 @@ class PIController(AbstractAdaptiveStepSizeController):
 
     Source: K. Gustafsson, *Control-theoretic techniques for stepsize selection in implicit
     Runge-Kutta methods*, ACM TOMS 20 (1994); E. Hairer & G. Wanner, *Solving Ordinary Differential
-    Equations II*, IV.2. The limit after a failure is this project's.
+    Equations II*, IV.2. The limits after a failure and after a rejection are this project's.
     """
 
     rtol: Any
@@ -80,10 +88,11 @@ class PIController(AbstractAdaptiveStepSizeController):
         error_order: Any,
     ) -> tuple[Any, _Memory]:
         """The end of the first step, selected as diffrax does unless it is given."""
-        first = PIDController(rtol=self.rtol, atol=self.atol, norm=self.norm, dtmax=self.dtmax)
-        end, _ = first.init(terms, t0, t1, y0, dt0, args, func, error_order)
         dtype = jnp.result_type(*jax.tree.leaves(y0))
         span = jnp.asarray(t1 - t0, dtype)
+        largest = self._largest(span)
+        first = PIDController(rtol=self.rtol, atol=self.atol, norm=self.norm, dtmax=largest)
+        end, _ = first.init(terms, t0, t1, y0, dt0, args, func, error_order)
         infinite = jnp.asarray(jnp.inf, dtype)
         return end, _Memory(jnp.ones((), dtype), infinite, span, -infinite)
 
@@ -111,7 +120,6 @@ class PIController(AbstractAdaptiveStepSizeController):
         accepted = self.safety * integral * memory.error ** (self.pcoeff / error_order)
         rejected = self.safety * known ** (-1 / error_order)
         factor = jnp.where(keep, accepted, jnp.minimum(rejected, self.safety))
-        # What was in the way of a step that was rejected, is still ahead: do not run into it.
         ahead = t1 < memory.wall - 1e-3 * h
         factor = jnp.where(keep & ahead, jnp.minimum(factor, 1.0), factor)
         factor = jnp.where(failed, 0.5, jnp.clip(factor, self.factormin, self.factormax))
@@ -119,13 +127,15 @@ class PIController(AbstractAdaptiveStepSizeController):
 
         longest = jnp.where(keep, memory.longest * RELAXATION, memory.longest)
         longest = jnp.where(failed, jnp.minimum(longest, 0.5 * h), longest)
-        dt = jax.lax.stop_gradient(jnp.minimum(h * factor, longest))
-        if self.dtmax is not None:
-            dt = jnp.minimum(dt, self.dtmax)
+        longest_allowed = jnp.minimum(longest, self._largest(memory.span))
+        dt = jax.lax.stop_gradient(jnp.minimum(h * factor, longest_allowed))
         start = jnp.where(keep, t1, t0)
         verdict = self._verdict(jnp.maximum(jnp.abs(start), memory.span), dt)
         memory = _Memory(jnp.where(keep, known, memory.error), longest, memory.span, wall)
         return keep, start, start + dt, False, memory, verdict
+
+    def _largest(self, span: FloatScalar) -> Any:
+        return LARGEST * span if self.dtmax is None else self.dtmax
 
     def _scaled(self, y0: Any, y1: Any, y_error: Any) -> FloatScalar:
         """The error in units of the tolerance; infinite if there is none."""

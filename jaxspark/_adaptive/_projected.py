@@ -39,7 +39,7 @@ class Projected(AbstractWrappedSolver):
 
         diffrax.diffeqsolve(
             jaxspark.UnderlyingTerm(system), jaxspark.Projected(diffrax.Dopri8()),
-            t0, t1, None, (y0, z0), args, stepsize_controller=diffrax.PIDController(rtol, atol),
+            t0, t1, None, (y0, z0), args, stepsize_controller=jaxspark.PIController(rtol, atol),
         )
 
     The best choice among explicit methods, for motions that are not stiff and not too long.

@@ -88,8 +88,9 @@ def solve(
     - `multipliers`: whether to report the multipliers at the saved times, to full order.
     - `events`: a [`jaxspark.Event`][] or several.
     - `max_events`: how many of them may occur after which the motion goes on.
-    - `first_step`, `max_step`: sizes of the first and the largest step. Default: selected, and
-        unlimited.
+    - `first_step`, `max_step`: sizes of the first and the largest step. Default: selected, and a
+        tenth of the interval. An event that is shorter than that, in a motion that is otherwise
+        quiet, can be missed: give a `max_step` that meets it, or infinity for no limit.
     - `max_steps`: the largest number of steps, rejected ones included, from one event to the
         next. `None`: any number, but no reverse-mode derivatives, `steps` or `dense`.
     - `controller`: of the step size, in place of [`jaxspark.PIController`][] and the tolerances.

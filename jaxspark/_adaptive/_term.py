@@ -39,7 +39,7 @@ class ConstrainedTerm(AbstractTerm):
 
         diffrax.diffeqsolve(
             jaxspark.ConstrainedTerm(system), jaxspark.DiffraxSolver(jaxspark.Gauss(3)),
-            t0, t1, None, (y0, z0), args, stepsize_controller=diffrax.PIDController(rtol, atol),
+            t0, t1, None, (y0, z0), args, stepsize_controller=jaxspark.PIController(rtol, atol),
         )
 
     **Arguments:**

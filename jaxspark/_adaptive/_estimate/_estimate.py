@@ -87,7 +87,7 @@ def estimate(
     and `E_y` is `h/2 |v_z .|` of the same with `even` replaced by `h a_{q-1}`, and `h a_{q-1}` by
     `h a_{q-2}`. For smooth motions this is the error made in ten radians, in every phase, so that
     the error at a given time is proportional to it. For a jump inside the step it is `K h |a_q|`
-    with `K` between 0.5 and 2, which is at least the error itself, `max b_i / 2` times `h J`.
+    with `K` between 0.5 and 2, about as large as the error itself, at most `max b_i / 2` times `h J`.
 
     **Arguments:**
 

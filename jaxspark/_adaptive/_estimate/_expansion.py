@@ -68,7 +68,7 @@ def expansion(tableau: SparkTableau) -> Expansion:
         min(degree, tableau.order - 1),
         tableau.order,
         error_constant(tableau),
-        degree == tableau.stages and tableau.c[-1] == 1,
+        bool(degree == tableau.stages and tableau.c[-1] == 1),
     )
 
 
@@ -78,7 +78,7 @@ def polynomial_degree(tableau: SparkTableau) -> int:
     As many as there are stages inside the step or at one of its ends; of stages at both ends
     (Lobatto) one less, for the end of the step is one of them.
     """
-    inner = sum(0 < c < 1 for c in tableau.c)
+    inner = sum(bool(0 < c < 1) for c in tableau.c)
     return inner if inner == tableau.stages else inner + 1
 
 
