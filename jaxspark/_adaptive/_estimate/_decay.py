@@ -65,7 +65,11 @@ def decay_rate(squares: Sequence[FloatScalar], top: int) -> FloatScalar:
 
 
 def rate_between(
-    size: FloatScalar, two_below: FloatScalar, envelope: FloatScalar, degree: int
+    size: FloatScalar,
+    two_below: FloatScalar,
+    envelope: FloatScalar,
+    remembered: FloatScalar,
+    degree: int,
 ) -> FloatScalar:
     """The rate that coefficients two degrees apart tell, `L_k sqrt(|a_k| / |a_{k-2}|)`.
 
@@ -73,8 +77,10 @@ def rate_between(
 
     - `size`, `two_below`: `|a_k|` and `|a_{k-2}|`, `k = degree`.
     - `envelope`: the square of what `|a_{k-2}|` would be in another phase.
+    - `remembered`: `b_{k-2}^2` as steps before let expect it.
     """
-    below = jnp.sqrt(two_below**2 + PHASE**2 * envelope)
+    of_memory = remembered / double_factorial(degree - 2) ** 2
+    below = jnp.sqrt(two_below**2 + PHASE**2 * envelope + of_memory)
     return limit(degree) * jnp.sqrt(jnp.minimum(_ratio(size, below, 1.0), 1))
 
 
@@ -102,6 +108,7 @@ def largest_growth(
     following: FloatScalar,
     rate: FloatScalar,
     expected: FloatScalar,
+    remembered: Sequence[FloatScalar],
     known: BoolScalar,
     top: int,
 ) -> tuple[FloatScalar, FloatScalar]:
@@ -122,13 +129,14 @@ def largest_growth(
     - `odd`: the size of what the defects do not have in common, if `top` is `q`.
     - `following`: `|a_{q+1}|` by the change of `a_q` since the last step; 0 if it is not known.
     - `rate`, `expected`: the rate of this step, and of the last one in units of this one.
+    - `remembered`: `b_k^2` as steps before let expect it, of the same degrees.
     - `known`: whether there was a last step.
     """
     if len(sizes) == 4:
         a0, a1, a2, a3 = sizes
         steep = jnp.maximum(rate / limit(top), 1e-3)
-        second = rate_between(a2, a0, (a1 / steep) ** 2, top - 1)
-        first = rate_between(a3, a1, a2 * a0, top)
+        second = rate_between(a2, a0, (a1 / steep) ** 2, remembered[0], top - 1)
+        first = rate_between(a3, a1, a2 * a0, remembered[1], top)
         usual = jnp.where(known, jnp.maximum(second, expected), second)
         like = growth(first, usual)
         unlike = growth(second, jnp.where(known, expected, second))
@@ -138,7 +146,8 @@ def largest_growth(
     if odd is not None and len(sizes) >= 3:
         beside = (top + 1) / (2 * top + 1) * odd
         for size in (beside, following):
-            higher = rate_between(size, sizes[-2], sizes[-1] * sizes[-3], top + 1)
+            envelope = sizes[-1] * sizes[-3]
+            higher = rate_between(size, sizes[-2], envelope, remembered[-2], top + 1)
             like = jnp.maximum(like, growth(higher, usual))
     return like, unlike
 

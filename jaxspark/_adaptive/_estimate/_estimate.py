@@ -17,8 +17,8 @@ from ._expansion import double_factorial, Expansion, expansion
 
 # The errors of all the radians of a motion add up: so many of them are allowed for.
 RADIANS = 10.0
-# By how much the amplitude of a motion falls at most from one step to the next.
-MEMORY = 0.9
+# By how much the square of a motion's amplitude falls at most, for each unit of the rate.
+FADING = 2.0
 # From steps that differ by more than this, coefficients tell no change.
 LARGEST_RATIO = 3.0
 
@@ -26,7 +26,7 @@ LARGEST_RATIO = 3.0
 class History(eqx.Module):
     """What the estimate remembers of the step before.
 
-    - `power`: the square of the size of the accelerations, in the mass metric.
+    - `power`: the square of `b_k` of the lowest degree, in any phase.
     - `rate`: that of the decay of the coefficients, per time.
     - `highest`: `h a_q`.
     - `h`: the step size; 0 before the first step.
@@ -159,22 +159,32 @@ def _factors(
     """`Z_e`, `Z_o`, and the rate and the power that the next step remembers."""
     top, n = known.top, len(sizes)
     squares = scaled_squares(sizes, top)
-    lowest, power = squares[0], jnp.zeros_like(h)
-    few = 1 < n < 4
-    if few:
-        # Too few coefficients to tell the amplitude in every phase of an oscillation.
-        squares[0] = jnp.maximum(lowest, MEMORY * history.power * h**2)
-    rate = decay_rate(squares, top)
-    if few:
-        power = (lowest + squares[1] / jnp.where(rate > 0, rate**2, 1)) / h**2
-    whole = top == known.degree
+    expected = history.rate * jnp.abs(h)
+    remembered = _remembered(top + 1 - n, n, expected, h, history)
+    # A motion in which these vanish for a moment, as where it turns, is no slower than before.
+    floored = [jnp.maximum(a, b) for a, b in zip(squares[:-2], remembered[:-2], strict=True)]
+    rate = decay_rate([*floored, *squares[-2:]], top)
+    power = squares[0]
+    if n > 1:
+        power = power + squares[1] / jnp.where(rate > 0, rate**2, 1)
+    for before, after in zip(squares, floored, strict=False):
+        power = jnp.where(after > before, remembered[0], power)
+    odd = odd if top == known.degree else None
     like, unlike = largest_growth(
-        sizes, odd if whole else None, following, rate, history.rate * jnp.abs(h),
-        history.h != 0, top,
-    )  # fmt: skip
+        sizes, odd, following, rate, expected, remembered, history.h != 0, top
+    )
     more = known.order - 1 - top
     factors = extrapolated(rate, like, top, more), extrapolated(rate, unlike, top, more + 1)
     return *factors, rate, power
+
+
+def _remembered(
+    lowest: int, count: int, expected: FloatScalar, h: FloatScalar, history: History
+) -> list[FloatScalar]:
+    """`b_k^2` from the degree `lowest` on, as the steps before let expect them at least."""
+    ratio = h / jnp.where(history.h == 0, 1, history.h)
+    first = history.power * jnp.exp(-FADING * expected) * ratio ** (2 * (lowest + 1))
+    return [first * expected ** (2 * i) for i in range(count)]
 
 
 def _parts(
