@@ -76,7 +76,9 @@ def estimated(method, phase, h, frequency=1.0, steps=3):
     state = (jnp.sin(phase)[None], frequency * jnp.cos(phase)[None])
     error = memory = None
     for i in range(steps):
-        state, error, memory = one_step(OSCILLATOR, method, i * h, state, h, jnp.asarray(frequency), memory)
+        state, error, memory = one_step(
+            OSCILLATOR, method, i * h, state, h, jnp.asarray(frequency), memory
+        )
     return float(jnp.hypot(error[0][0], error[1][0] / frequency))
 
 

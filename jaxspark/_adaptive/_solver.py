@@ -82,7 +82,9 @@ class DiffraxSolver(AbstractConstrainedSolver):
         )  # fmt: skip
         # A lane that has reached its end is stepped with h = 0.
         size = jnp.where(h == 0, 1, h)
-        history = jax.tree.map(lambda a, b: jnp.where(made_jump, a, b), no_history(z), before.history)
+        history = jax.tree.map(
+            lambda a, b: jnp.where(made_jump, a, b), no_history(z), before.history
+        )
         error = estimate(flat, tableau, jacobian, t, (y, z), size, info.stages, history)
         return Attempt(
             y1, z1, error.y, error.z, info.stages, error.history, info.iterations, info.result

@@ -1,7 +1,6 @@
 """One step: the stage equations, their modified Newton iteration, its starting values."""
 
 from ._decoupling import ModifiedJacobian as ModifiedJacobian
-from ._legendre import legendre as legendre, polynomial_nodes as polynomial_nodes
 from ._newton import NewtonOptions as NewtonOptions
 from ._predict import (
     constant_guess as constant_guess,

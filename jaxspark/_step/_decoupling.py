@@ -58,26 +58,14 @@ class ModifiedJacobian(eqx.Module):
         """The largest entry of the mass matrix."""
         return self.p_z.largest()
 
-    def tangential(self, directions: Float[Array, "m nz"], like: Stages) -> Float[Array, "m nz"]:
-        """Changes of `z` less those that the constraints rule out, nearest in the mass metric.
-
-        It is the solution of `K2 (x, ., .) = (p_z direction, 0, 0)`.
+    def solve_rows(self, rows2: Float[Array, "m n2"], like: Stages) -> Float[Array, "m n2"]:
+        """Solve with K2 alone.
 
         **Arguments:**
 
-        - `directions`: the changes.
+        - `rows2`: right-hand sides `(momentum, holonomic, nonholonomic)`.
         - `like`: stages, of which only the shapes matter.
         """
-        m, nz = directions.shape
-        nlam, npsi = like.lam.shape[1], like.psi.shape[1]
-        momenta = self.p_z.times(directions)
-        rows2 = jnp.concatenate([momenta, jnp.zeros((m, nlam + npsi), momenta.dtype)], 1)
-        last = nz + (nlam if like.lam.shape[0] > like.psi.shape[0] else 0)
-        x2, _ = self._apply(self.linear_solver.solve, rows2, rows2[:0, :last])
-        return x2[:, :nz]
-
-    def solve_rows(self, rows2: Float[Array, "m n2"], like: Stages) -> Float[Array, "m n2"]:
-        """Solve with K2 alone."""
         last = like.z.shape[1] + (like.lam.shape[1] if like.lam.shape[0] > like.psi.shape[0] else 0)
         return self._apply(self.linear_solver.solve, rows2, rows2[:0, :last])[0]
 

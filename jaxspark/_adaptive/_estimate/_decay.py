@@ -116,7 +116,8 @@ def largest_growth(
 
     Compared with the rate of the last step, and with that of one degree lower, are
 
-        zeta_1 = L_q     sqrt(|a_q| / |a_{q-2}|),       zeta_2 = L_{q-1} sqrt(|a_{q-1}| / |a_{q-3}|),
+        zeta_1 = L_q     sqrt(|a_q| / |a_{q-2}|),
+        zeta_2 = L_{q-1} sqrt(|a_{q-1}| / |a_{q-3}|),
         zeta_3 = L_{q+1} sqrt((q+1)/(2q+1) |odd| / |a_{q-1}|),
         zeta_4 = L_{q+1} sqrt(|a_{q+1}| / |a_{q-1}|).
 

@@ -86,8 +86,11 @@ def estimate(
 
     and `E_y` is `h/2 |v_z .|` of the same with `even` replaced by `h a_{q-1}`, and `h a_{q-1}` by
     `h a_{q-2}`. For smooth motions this is the error made in ten radians, in every phase, so that
-    the error at a given time is proportional to it. For a jump inside the step it is `K h |a_q|`
-    with `K` between 0.5 and 2, about as large as the error itself, at most `max b_i / 2` times `h J`.
+    the error at a given time is proportional to it. For a jump `J` inside the step it is
+    `K h |a_q|`, `K` between 0.5 and 2, as large as the error itself, at most `h J max b_i / 2`.
+
+    What it cannot see: a bump between all nodes and ends of a step; and a kink or a jump in a step
+    whose smooth `a_q` is larger, for no datum of one step tells the two apart.
 
     **Arguments:**
 
@@ -116,9 +119,7 @@ def estimate(
 
     measured = jnp.concatenate([a, odd[None], _change(known, even, h, history)[None]])
     sizes = jnp.sqrt(jnp.abs(jnp.sum(measured * jacobian.p_z.times(measured), 1)))
-    like, unlike, rate, power = _factors(
-        known, list(sizes[:-2]), sizes[-2], sizes[-1], h, history
-    )
+    like, unlike, rate, power = _factors(known, list(sizes[:-2]), sizes[-2], sizes[-1], h, history)
 
     scale = RADIANS * known.constant * 2.0 ** (known.order - 1)
     weights = [float(double_factorial(k)) for k in range(known.top + 1 - len(a), known.top + 1)]
@@ -169,9 +170,9 @@ def _factors(
         power = power + squares[1] / jnp.where(rate > 0, rate**2, 1)
     for before, after in zip(squares, floored, strict=False):
         power = jnp.where(after > before, remembered[0], power)
-    odd = odd if top == known.degree else None
+    beside = odd if top == known.degree else None
     like, unlike = largest_growth(
-        sizes, odd, following, rate, expected, remembered, history.h != 0, top
+        sizes, beside, following, rate, expected, remembered, history.h != 0, top
     )
     more = known.order - 1 - top
     factors = extrapolated(rate, like, top, more), extrapolated(rate, unlike, top, more + 1)
@@ -181,7 +182,11 @@ def _factors(
 def _remembered(
     lowest: int, count: int, expected: FloatScalar, h: FloatScalar, history: History
 ) -> list[FloatScalar]:
-    """`b_k^2` from the degree `lowest` on, as the steps before let expect them at least."""
+    """`b_k^2` from the degree `lowest` on, as the steps before let expect them at least.
+
+    With the power and the rate of the last step, in units of this one, `P zeta^{2 (k - lowest)}`,
+    less by `exp(-2 zeta)`: motions that fade, as after a close encounter, fade slower.
+    """
     ratio = h / jnp.where(history.h == 0, 1, history.h)
     first = history.power * jnp.exp(-FADING * expected) * ratio ** (2 * (lowest + 1))
     return [first * expected ** (2 * i) for i in range(count)]
