@@ -89,8 +89,9 @@ def solve(
     - `events`: a [`jaxspark.Event`][] or several.
     - `max_events`: how many of them may occur after which the motion goes on.
     - `first_step`, `max_step`: sizes of the first and the largest step. Default: selected, and a
-        tenth of the interval. An event that is shorter than that, in a motion that is otherwise
-        quiet, can be missed: give a `max_step` that meets it, or infinity for no limit.
+        tenth of the interval (`GGL`: unlimited). An event that is shorter than that, in a motion
+        that is otherwise quiet, can be missed: give a `max_step` that meets it, or infinity for no
+        limit.
     - `max_steps`: the largest number of steps, rejected ones included, from one event to the
         next. `None`: any number, but no reverse-mode derivatives, `steps` or `dense`.
     - `controller`: of the step size, in place of [`jaxspark.PIController`][] and the tolerances.
@@ -129,8 +130,10 @@ def solve(
         max_step = None if max_step is None else jnp.asarray(max_step, dtype)
         controller = PIController(rtol, atol, dtmax=max_step)
         if isinstance(method, GGL):
-            # Its estimate is one of the error of a single step.
-            controller = PIController(rtol, atol, pcoeff=0.0, icoeff=1.0, dtmax=max_step)
+            # Its estimate is one of the error of a single step. Steps as long as the interval are
+            # what it is for.
+            longest = jnp.inf if max_step is None else max_step
+            controller = PIController(rtol, atol, pcoeff=0.0, icoeff=1.0, dtmax=longest)
     elif not (rtol is None and atol is None and max_step is None):
         raise ValueError("Give either a controller or rtol, atol and max_step.")
     solver = _solver(method, newton, linear_solver, predict, controller, dtype)
