@@ -2,7 +2,7 @@
 
 from ._decoupling import ModifiedJacobian as ModifiedJacobian
 from ._legendre import legendre as legendre, polynomial_nodes as polynomial_nodes
-from ._newton import NewtonOptions as NewtonOptions
+from ._newton import check_newton as check_newton, NewtonOptions as NewtonOptions
 from ._predict import (
     constant_guess as constant_guess,
     extrapolated_guess as extrapolated_guess,

@@ -1,13 +1,16 @@
 """How a step's stages are found: starting values, one after the other, and what rounding allows."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
-import numpy as np
+from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, IntScalar
+from .._implicit import signs
 from .._jax_internals import mix
 from .._kkt import AbstractLinearSolver
 from .._results import RESULTS
@@ -36,27 +39,25 @@ GUESS, CONSTANT, ON, CENTRE, ABOVE, BELOW = range(6)
 MEASUREMENTS = 2
 
 
-class _State(eqx.Module):
+class _Search(eqx.Module):
     """What is known between two trips.
 
-    - `trip`: the kind of the next one.
-    - `done`: whether there is none.
+    - `trip`: the kind of the last one; before the first, of that.
+    - `newton`: how its iteration ended; all iterations are counted.
     - `constant`: whether constant values were tried.
-    - `newton`: how the last iteration ended; all iterations are counted.
-    - `jacobian`: the last one.
-    - `update`: by how much the next iteration would change where it got stuck.
-    - `difference`: of the ends of iterations from both sides, and twice that from the centre.
-    - `noise`, `measured`: rounding errors, as measured so often.
+    - `explained`: whether rounding errors explain the updates.
+    - `base`: where the iteration got stuck, and the difference of the ends of iterations from both
+        sides and twice that from there; vectors.
+    - `sizes`: by how much another iteration changes the base, and rounding errors.
+    - `measured`: how often these were.
     """
 
     trip: IntScalar
-    done: BoolScalar
-    constant: BoolScalar
     newton: NewtonResult
-    jacobian: Any
-    update: Sizes
-    difference: Stages
-    noise: Sizes
+    constant: BoolScalar
+    explained: BoolScalar
+    base: Float[Array, "2 n"]
+    sizes: Float[Array, "2 4"]
     measured: IntScalar
 
 
@@ -109,90 +110,93 @@ def solve_stages(
 
     empty = jax.tree.map(jnp.zeros_like, jax.eval_shape(factorise, guess))
 
-    def trip(state: _State) -> _State:
-        start = completed(_start(state, guess, constant))
-        jacobian = empty if full else factorise(start)
-        mass = _mass(system, t0, y0, z0) if full else jacobian.mass
-        units = scales(mass, h, y0, z0, start, state.noise, options)
-        probe = state.trip >= CENTRE
+    def mass_of(jacobian):
+        if isinstance(jacobian, ModifiedJacobian):
+            return jacobian.mass
+        if system.p is None:
+            return jnp.ones((), y0.dtype)
+        return jnp.max(jnp.abs(jax.jacfwd(system.p, 2)(t0, y0, z0)), initial=0)
+
+    none = _unpacked(jnp.zeros(4, y0.dtype))
+
+    def trip(carry):
+        count, _, search, jacobian = carry
+
+        def prepare(carry):
+            _, search = carry
+            units = scales(mass_of(jacobian), h, y0, z0, search.newton.stages, none, options)
+            return jnp.asarray(False), _prepared(search, units, constant, completed, options)
+
+        # Before the first trip nothing is to be prepared.
+        due = (count > 0, search)
+        search = jax.lax.while_loop(lambda carry: carry[0], prepare, due)[1]
+        start = completed(search.newton.stages)
+        if not full:
+            jacobian = factorise(start)
+        noise = _unpacked(search.sizes[1])
+        units = scales(mass_of(jacobian), h, y0, z0, start, noise, options)
+        probe = search.trip >= CENTRE
         limit = jnp.where(probe, 1, options.max_iterations)
-        watch = state.measured < MEASUREMENTS
-        newton, jacobian = iterate(
-            residual, jacobian, renew if full else None, start, units, idle, limit, watch, options
-        )
-        newton = eqx.tree_at(lambda n: n.stages, newton, completed(newton.stages))
-        return _after(state, newton, jacobian, units, options)
+        watch = ~probe & (search.measured < MEASUREMENTS)
+        found, jacobian = iterate(
+            residual, jacobian, renew if full else None, start, units,
+            idle | search.explained, limit, watch, options,
+        )  # fmt: skip
+        good = found.result == RESULTS.successful
+        stuck = found.stuck & watch
+        done = ~probe & (good | (search.constant & ~stuck))
+        iterations = search.newton.iterations + found.iterations
+        newton = NewtonResult(completed(found.stages), iterations, found.result, stuck)
+        search = eqx.tree_at(lambda search: search.newton, search, newton)
+        return count + 1, done, search, jacobian
 
-    no, none = jnp.asarray(False), jnp.zeros((), jnp.int32)
-    nothing = NewtonResult(guess, none, RESULTS.newton_diverged, no)
-    zero = jnp.zeros((), y0.dtype)
-    zeros = Sizes(zero, zero, zero, zero)
-    begin = _State(none, no, no, nothing, empty, zeros, guess, zeros, none)
-    end = jax.lax.while_loop(lambda state: ~state.done, trip, begin)
-    return end.newton, end.jacobian
-
-
-def _mass(system: Any, t0: Any, y0: Any, z0: Any) -> Any:
-    """The largest entry of the mass matrix."""
-    if system.p is None:
-        return jnp.ones((), y0.dtype)
-    return jnp.max(jnp.abs(jax.jacfwd(system.p, 2)(t0, y0, z0)), initial=0)
-
-
-def _start(state: _State, guess: Stages, constant: Stages) -> Stages:
-    """Where the next trip starts."""
-    first, second = state.trip == GUESS, state.trip == CONSTANT
-    side = jnp.where(state.trip == ABOVE, 1, 0) - jnp.where(state.trip == BELOW, 1, 0)
-    update = state.update
-    apart = Stages(
-        _signs(guess.y) * update.y,
-        _signs(guess.z) * jnp.maximum(update.z_stages, update.z_end),
-        _signs(guess.lam) * update.impulse,
-        _signs(guess.psi) * update.impulse,
-    )
-
-    def chosen(a, b, x, d):
-        x = x + side.astype(x.dtype) * d
-        return jnp.where(first, a, jnp.where(second, b, x))
-
-    return jax.tree.map(chosen, guess, constant, state.newton.stages, apart)
+    no, zero = jnp.asarray(False), jnp.zeros((), jnp.int32)
+    nothing = NewtonResult(guess, zero, RESULTS.newton_diverged, no)
+    room = jnp.zeros((2, sum(x.size for x in jax.tree.leaves(guess))), y0.dtype)
+    numbers = jnp.zeros((2, 4), y0.dtype)
+    begin = _Search(zero, nothing, no, no, room, numbers, zero)
+    end = jax.lax.while_loop(lambda carry: ~carry[1], trip, (zero, no, begin, empty))
+    return end[2].newton, end[3]
 
 
-def _signs(like: jax.Array) -> jax.Array:
-    """As large as 1 at most, without a pattern, and always the same."""
-    generator = np.random.default_rng(7)
-    parts = generator.uniform(0.5, 1.0, like.shape) * generator.choice([-1.0, 1.0], like.shape)
-    return jnp.asarray(parts, like.dtype)
+def _unpacked(sizes: Float[Array, " 4"]) -> Sizes:
+    return Sizes(sizes[0], sizes[1], sizes[2], sizes[3])
 
 
-def _after(
-    state: _State, newton: NewtonResult, jacobian: Any, units: Sizes, options: NewtonOptions
-) -> _State:
-    """What a trip of any kind has changed."""
-    centre, last = state.trip == CENTRE, state.trip == BELOW
-    probe = state.trip >= CENTRE
-    ends = newton.stages
-    there = sizes_of(jax.tree.map(jnp.subtract, state.newton.stages, ends))
-    update = jax.tree.map(lambda a, b: jnp.where(centre, a, b), there, state.update)
-    difference = jax.tree.map(lambda e, d: jnp.where(centre, -2 * e, d + e), ends, state.difference)
-    sigma = jax.tree.map(lambda x: x / 6**0.5, sizes_of(difference))
-    noise = jax.tree.map(lambda a, b: jnp.where(last, jnp.maximum(a, b), b), sigma, state.noise)
-    measured = state.measured + last.astype(jnp.int32)
+def _prepared(
+    search: _Search,
+    units: Sizes,
+    constant: Stages,
+    completed: Callable[[Stages], Stages],
+    options: NewtonOptions,
+) -> _Search:
+    """What the last trip has shown, and the kind and, in `newton`, the start of the next."""
+    last = search.trip
+    ends, unravel = jax.flatten_util.ravel_pytree(search.newton.stages)
+    probe, centre, measured = last >= CENTRE, last == CENTRE, last == BELOW
 
-    # Verdicts: of an iteration its own; of a measurement, whether the noise explains it.
-    size, _ = allowing(noise, units, options).norms(update)
-    explained = last & (size <= floor_of(options, ends.y.dtype))
-    good = newton.result == RESULTS.successful
-    found = jnp.where(probe, explained, good)
-    constant = state.constant | (state.trip == CONSTANT)
-    stuck = ~probe & newton.stuck & ~good & (measured < MEASUREMENTS)
-    other = jnp.where(constant, ON, CONSTANT)
-    next_trip = jnp.where(probe, jnp.where(last, ON, state.trip + 1), other)
-    next_trip = jnp.where(stuck, CENTRE, next_trip).astype(jnp.int32)
-    done = found | (~probe & ~stuck & constant)
+    def packed(x):
+        return jnp.stack(jax.tree.leaves(sizes_of(unravel(x))))
 
-    kept = jax.tree.map(lambda a, b: jnp.where(probe, a, b), state.newton, newton)
-    result = RESULTS.where(explained, RESULTS.successful, kept.result)
-    iterations = state.newton.iterations + newton.iterations
-    kept = NewtonResult(kept.stages, iterations, result, kept.stuck)
-    return _State(next_trip, done, constant, kept, jacobian, update, difference, noise, measured)
+    base = jnp.where(probe, search.base[0], ends)
+    difference = jnp.where(centre, -2 * ends, search.base[1] + ends)
+    update = jnp.where(centre, packed(base - ends), search.sizes[0])
+    sigma = packed(difference) / 6**0.5
+    noise = jnp.where(measured, jnp.maximum(sigma, search.sizes[1]), search.sizes[1])
+    size, _ = allowing(_unpacked(noise), units, options).norms(_unpacked(update))
+    explained = measured & (size <= floor_of(options, ends.dtype))
+
+    trip = jnp.where(search.newton.stuck, CENTRE, CONSTANT)
+    trip = jnp.where(probe, jnp.where(measured, ON, last + 1), trip).astype(jnp.int32)
+    side = jnp.where(trip == ABOVE, 1.0, 0.0) - jnp.where(trip == BELOW, 1.0, 0.0)
+    d = _unpacked(update)
+    away = side.astype(ends.dtype)
+    sizes = Stages(d.y, jnp.maximum(d.z_stages, d.z_end), d.impulse, d.impulse)
+    moved = jax.tree.map(lambda x, d: x + away * signs(x) * d, unravel(base), sizes)
+    start = jax.tree.map(lambda a, b: jnp.where(trip == CONSTANT, a, b), constant, moved)
+    newton = eqx.tree_at(lambda newton: newton.stages, search.newton, completed(start))
+    return _Search(
+        trip, newton, search.constant | (trip == CONSTANT), explained,
+        jnp.stack([base, difference]), jnp.stack([update, noise]),
+        search.measured + measured.astype(jnp.int32),
+    )  # fmt: skip

@@ -1,26 +1,28 @@
 """Newton's iteration for the stage equations, and when it stops."""
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from .._blocks import AbstractBlockSolver
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
+from .._implicit import ALLOWED
 from .._results import RESULTS
+from ._decoupling import ModifiedJacobian
+from ._full import FullJacobian
 from ._stages import Stages
 
 
-# Of measured rounding errors: updates that are no larger than so many are nothing else.
-ALLOWED = 8.0
 # A Jacobian is made anew after an update of this relative size, or one that is not much smaller
 # than the one before.
 LARGE, SLOW = 1e-3, 1e-2
 
-# A Jacobian of either kind, with its factors.
-J = TypeVar("J")
+# With its factors.
+Jacobian: TypeAlias = ModifiedJacobian | FullJacobian
 
 
 class NewtonOptions(eqx.Module):
@@ -69,6 +71,22 @@ class NewtonOptions(eqx.Module):
         """`(rtol, atol)` with the defaults of the dtype filled in."""
         default = float(jnp.finfo(dtype).eps)
         return self.rtol or default, self.atol or default
+
+
+def check_newton(newton: Any, linear_solver: Any) -> None:
+    """Raise unless `newton` are options that go with the linear solver.
+
+    **Raises:** `TypeError` if it is something else, `ValueError` if a linear solver is chosen for
+    the full Jacobian.
+    """
+    if not isinstance(newton, NewtonOptions):
+        raise TypeError(f"newton must be jaxspark.NewtonOptions(...); got {newton!r}.")
+    if newton.jacobian == "full" and isinstance(linear_solver, AbstractBlockSolver):
+        raise ValueError(
+            'NewtonOptions(jacobian="full") factorises a dense matrix, of all blocks together. '
+            f"linear_solver is for the modified Jacobian; leave it out, or this. Got "
+            f"{linear_solver!r}."
+        )
 
 
 class NewtonResult(eqx.Module):
@@ -164,15 +182,15 @@ def allowing(noise: Sizes, scales: Sizes, options: NewtonOptions) -> Sizes:
 
 def newton(
     residual: Callable[[Stages], Stages],
-    jacobian: J,
-    renew: Callable[[Stages], J] | None,
+    jacobian: Jacobian,
+    renew: Callable[[Stages], Jacobian] | None,
     start: Stages,
     scales: Sizes,
     idle: BoolScalar,
     limit: IntScalar | int,
     watch: BoolScalar,
     options: NewtonOptions,
-) -> tuple[NewtonResult, J]:
+) -> tuple[NewtonResult, Jacobian]:
     """Iterate `x <- x - P^{-1} residual(x)` to convergence, divergence or the limit.
 
     **Arguments:**
@@ -202,7 +220,7 @@ def newton(
 
     def body(carry):
         x, jacobian, count, previous, before, last_rate, _, _ = carry
-        used = fixed if renew is None else renewed(x, jacobian, previous, last_rate)
+        used = fixed if renew is None else renewed(renew, x, jacobian, previous, last_rate)
         update = used.solve(residual(x))
         x = jax.tree.map(jnp.subtract, x, update)
         size, rough = scales.norms(sizes_of(update))
@@ -223,14 +241,13 @@ def newton(
         kept = None if renew is None else used
         return x, kept, count + 1, size, previous, rate, converged, diverged
 
-    def renewed(x, jacobian, size, rate):
-        assert renew is not None
+    def renewed(make_at, x, jacobian, size, rate):
         due = (size > large) | ((rate > SLOW) & (size > floor))
 
         def make(carry):
             # What the loop changes, the compiler cannot hoist out of it.
             _, _, x = carry
-            return jnp.asarray(False), renew(x), jax.tree.map(jnp.zeros_like, x)
+            return jnp.asarray(False), make_at(x), jax.tree.map(jnp.zeros_like, x)
 
         return jax.lax.while_loop(lambda carry: carry[0], make, (due, jacobian, x))[1]
 

@@ -130,7 +130,8 @@ def factorised_step(
     if isinstance(factorised, ModifiedJacobian):
         return y1, z1, info, factorised
     # Where nothing needs it, it is not computed.
-    modified = modified_jacobian(frozen[0], tableau, linear_solver, *frozen[1::3], info.stages)
+    held, t0, _, _, h = frozen
+    modified = modified_jacobian(held, tableau, linear_solver, t0, h, info.stages)
     return y1, z1, info, modified
 
 
