@@ -189,10 +189,14 @@ def _prepared(
     trip = jnp.where(search.newton.stuck, CENTRE, CONSTANT)
     trip = jnp.where(probe, jnp.where(measured, ON, last + 1), trip).astype(jnp.int32)
     side = jnp.where(trip == ABOVE, 1.0, 0.0) - jnp.where(trip == BELOW, 1.0, 0.0)
-    d = _unpacked(update)
-    away = side.astype(ends.dtype)
-    sizes = Stages(d.y, jnp.maximum(d.z_stages, d.z_end), d.impulse, d.impulse)
-    moved = jax.tree.map(lambda x, d: x + away * signs(x) * d, unravel(base), sizes)
+    d, at = _unpacked(side.astype(ends.dtype) * update), unravel(base)
+    in_z = jnp.where(jnp.abs(d.z_end) > jnp.abs(d.z_stages), d.z_end, d.z_stages)
+    moved = Stages(
+        at.y + d.y * signs(at.y),
+        at.z + in_z * signs(at.z),
+        at.lam + d.impulse * signs(at.lam),
+        at.psi + d.impulse * signs(at.psi),
+    )
     start = jax.tree.map(lambda a, b: jnp.where(trip == CONSTANT, a, b), constant, moved)
     newton = eqx.tree_at(lambda newton: newton.stages, search.newton, completed(start))
     return _Search(
