@@ -1,64 +1,25 @@
 """How a step's stages are found: starting values, one after the other, and what rounding allows."""
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
-from .._custom_types import BoolScalar, IntScalar
-from .._implicit import signs
+from .._custom_types import BoolScalar
 from .._jax_internals import mix
 from .._kkt import AbstractLinearSolver
 from .._results import RESULTS
 from .._tableau import SparkTableau
 from ._decoupling import modified_jacobian, ModifiedJacobian
 from ._full import full_jacobian, FullJacobian
-from ._newton import (
-    allowing,
-    floor_of,
-    newton as iterate,
-    NewtonOptions,
-    NewtonResult,
-    scales,
-    Sizes,
-    sizes_of,
-)
+from ._newton import newton as iterate, NewtonOptions, NewtonResult, scales, Sizes
 from ._predict import constant_guess
 from ._residual import stage_residual
+from ._search import begun, ended, flags, MEASUREMENTS, prepared
 from ._stages import Stages
-
-
-# What a trip does: iterate from the guess, from constant values, from where it got stuck; or one
-# iteration there, and on both sides of it.
-GUESS, CONSTANT, ON, CENTRE, ABOVE, BELOW = range(6)
-# So often rounding errors are measured in a step.
-MEASUREMENTS = 2
-
-
-class _Search(eqx.Module):
-    """What is known between two trips.
-
-    - `trip`: the kind of the last one; before the first, of that.
-    - `newton`: how its iteration ended; all iterations are counted.
-    - `constant`: whether constant values were tried.
-    - `explained`: whether rounding errors explain the updates.
-    - `base`: where the iteration got stuck, and the difference of the ends of iterations from both
-        sides and twice that from there; vectors.
-    - `sizes`: by how much another iteration changes the base, and rounding errors.
-    - `measured`: how often these were.
-    """
-
-    trip: IntScalar
-    newton: NewtonResult
-    constant: BoolScalar
-    explained: BoolScalar
-    base: Float[Array, "2 n"]
-    sizes: Float[Array, "2 4"]
-    measured: IntScalar
 
 
 def solve_stages(
@@ -117,90 +78,43 @@ def solve_stages(
             return jnp.ones((), y0.dtype)
         return jnp.max(jnp.abs(jax.jacfwd(system.p, 2)(t0, y0, z0)), initial=0)
 
-    none = _unpacked(jnp.zeros(4, y0.dtype))
+    def units(jacobian, stages, noise):
+        return scales(mass_of(jacobian), h, y0, z0, stages, noise, options)
 
     def trip(carry):
-        count, _, search, jacobian = carry
+        count, _, newton, search, jacobian = carry
 
         def prepare(carry):
             _, search = carry
-            units = scales(mass_of(jacobian), h, y0, z0, search.newton.stages, none, options)
-            return jnp.asarray(False), _prepared(search, units, constant, completed, options)
+            size = functools.partial(units, jacobian, noise=none)
+            return jnp.asarray(False), prepared(search, size, constant, options)
 
         # Before the first trip nothing is to be prepared.
-        due = (count > 0, search)
-        search = jax.lax.while_loop(lambda carry: carry[0], prepare, due)[1]
-        start = completed(search.newton.stages)
+        again = count > 0
+        search = jax.lax.while_loop(lambda carry: carry[0], prepare, (again, search))[1]
+        known = flags(search.flags)
+        start = unravel(search.values[0, :-4])
+        start = completed(jax.tree.map(lambda a, b: jnp.where(again, a, b), start, guess))
         if not full:
             jacobian = factorise(start)
-        noise = _unpacked(search.sizes[1])
-        units = scales(mass_of(jacobian), h, y0, z0, start, noise, options)
-        probe = search.trip >= CENTRE
-        limit = jnp.where(probe, 1, options.max_iterations)
-        watch = ~probe & (search.measured < MEASUREMENTS)
+        limit = jnp.where(known.probe, 1, options.max_iterations)
+        watch = ~known.probe & (known.measured < MEASUREMENTS)
         found, jacobian = iterate(
-            residual, jacobian, renew if full else None, start, units,
-            idle | search.explained, limit, watch, options,
+            residual, jacobian, renew if full else None, start,
+            units(jacobian, start, search.noise()), idle | known.explained, limit, watch, options,
         )  # fmt: skip
-        good = found.result == RESULTS.successful
         stuck = found.stuck & watch
-        done = ~probe & (good | (search.constant & ~stuck))
-        iterations = search.newton.iterations + found.iterations
-        newton = NewtonResult(completed(found.stages), iterations, found.result, stuck)
-        search = eqx.tree_at(lambda search: search.newton, search, newton)
-        return count + 1, done, search, jacobian
+        good = found.result == RESULTS.successful
+        done = ~known.probe & (good | (known.constant & ~stuck))
+        ends, iterations = completed(found.stages), newton.iterations + found.iterations
+        newton = NewtonResult(ends, iterations, found.result, stuck)
+        search = ended(search, ends, eqx.tree_at(lambda known: known.stuck, known, stuck))
+        return count + 1, done, newton, search, jacobian
 
-    no, zero = jnp.asarray(False), jnp.zeros((), jnp.int32)
+    zero, no, none = jnp.zeros((), jnp.int32), jnp.asarray(False), jnp.zeros((), y0.dtype)
+    none = Sizes(none, none, none, none)
+    unravel = jax.flatten_util.ravel_pytree(guess)[1]
     nothing = NewtonResult(guess, zero, RESULTS.newton_diverged, no)
-    room = jnp.zeros((2, sum(x.size for x in jax.tree.leaves(guess))), y0.dtype)
-    numbers = jnp.zeros((2, 4), y0.dtype)
-    begin = _Search(zero, nothing, no, no, room, numbers, zero)
-    end = jax.lax.while_loop(lambda carry: ~carry[1], trip, (zero, no, begin, empty))
-    return end[2].newton, end[3]
-
-
-def _unpacked(sizes: Float[Array, " 4"]) -> Sizes:
-    return Sizes(sizes[0], sizes[1], sizes[2], sizes[3])
-
-
-def _prepared(
-    search: _Search,
-    units: Sizes,
-    constant: Stages,
-    completed: Callable[[Stages], Stages],
-    options: NewtonOptions,
-) -> _Search:
-    """What the last trip has shown, and the kind and, in `newton`, the start of the next."""
-    last = search.trip
-    ends, unravel = jax.flatten_util.ravel_pytree(search.newton.stages)
-    probe, centre, measured = last >= CENTRE, last == CENTRE, last == BELOW
-
-    def packed(x):
-        return jnp.stack(jax.tree.leaves(sizes_of(unravel(x))))
-
-    base = jnp.where(probe, search.base[0], ends)
-    difference = jnp.where(centre, -2 * ends, search.base[1] + ends)
-    update = jnp.where(centre, packed(base - ends), search.sizes[0])
-    sigma = packed(difference) / 6**0.5
-    noise = jnp.where(measured, jnp.maximum(sigma, search.sizes[1]), search.sizes[1])
-    size, _ = allowing(_unpacked(noise), units, options).norms(_unpacked(update))
-    explained = measured & (size <= floor_of(options, ends.dtype))
-
-    trip = jnp.where(search.newton.stuck, CENTRE, CONSTANT)
-    trip = jnp.where(probe, jnp.where(measured, ON, last + 1), trip).astype(jnp.int32)
-    side = jnp.where(trip == ABOVE, 1.0, 0.0) - jnp.where(trip == BELOW, 1.0, 0.0)
-    d, at = _unpacked(side.astype(ends.dtype) * update), unravel(base)
-    in_z = jnp.where(jnp.abs(d.z_end) > jnp.abs(d.z_stages), d.z_end, d.z_stages)
-    moved = Stages(
-        at.y + d.y * signs(at.y),
-        at.z + in_z * signs(at.z),
-        at.lam + d.impulse * signs(at.lam),
-        at.psi + d.impulse * signs(at.psi),
-    )
-    start = jax.tree.map(lambda a, b: jnp.where(trip == CONSTANT, a, b), constant, moved)
-    newton = eqx.tree_at(lambda newton: newton.stages, search.newton, completed(start))
-    return _Search(
-        trip, newton, search.constant | (trip == CONSTANT), explained,
-        jnp.stack([base, difference]), jnp.stack([update, noise]),
-        search.measured + measured.astype(jnp.int32),
-    )  # fmt: skip
+    begin = (zero, no, nothing, begun(guess), empty)
+    _, _, newton, _, jacobian = jax.lax.while_loop(lambda carry: ~carry[1], trip, begin)
+    return newton, jacobian
