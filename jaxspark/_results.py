@@ -9,11 +9,15 @@ class RESULTS(eqx.Enumeration):
     successful = ""
     newton_diverged = (
         "Newton's iteration for the stage equations diverged. Use a smaller step size, or "
-        "check that the system is smooth near the state where it stopped."
+        "check that the system is smooth near the state where it stopped. If damping or springs "
+        "are stiff, with rates of more than about 1 over the step size, use a smaller step, "
+        'NewtonOptions(jacobian="full"), or solve with GGL(RadauIIA(3)).'
     )
     newton_iteration_limit = (
         "Newton's iteration for the stage equations did not converge within "
-        "max_iterations. Use a smaller step size, or raise max_iterations."
+        "max_iterations. Use a smaller step size, or raise max_iterations. If damping or springs "
+        "are stiff, with rates of more than about 1 over the step size, use a smaller step, "
+        'NewtonOptions(jacobian="full"), or solve with GGL(RadauIIA(3)).'
     )
     singular = (
         "The matrix K2 = [[p_z, -r_lam, -f_psi], [g_y v_z, 0, 0], [k_z, 0, 0]] is singular: "

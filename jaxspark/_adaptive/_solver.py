@@ -12,6 +12,7 @@ from .._implicit import stop_gradient
 from .._kkt import LinearSolver, select_linear_solver
 from .._results import RESULTS
 from .._step import (
+    check_newton,
     constant_guess,
     extrapolated_guess,
     factorised_step,
@@ -44,7 +45,7 @@ class DiffraxSolver(AbstractConstrainedSolver):
     **Arguments:**
 
     - `method`: for instance `jaxspark.Gauss(3)`.
-    - `newton`: tolerances of the Newton iteration, [`jaxspark.NewtonOptions`][].
+    - `newton`: tolerances and Jacobian of the Newton iteration, [`jaxspark.NewtonOptions`][].
     - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
         [`jaxspark.explain`][]), or for instance [`jaxspark.AcyclicNullSpace`][].
     - `predict`: whether Newton starts from the last step's extrapolated stages.
@@ -60,8 +61,7 @@ class DiffraxSolver(AbstractConstrainedSolver):
     def __check_init__(self):
         if not isinstance(self.method, AbstractSparkMethod):
             raise TypeError(f"method must be a SPARK method such as Gauss(2); got {self.method!r}.")
-        if not isinstance(self.newton, NewtonOptions):
-            raise TypeError(f"newton must be jaxspark.NewtonOptions(...); got {self.newton!r}.")
+        check_newton(self.newton, self.linear_solver)
 
     def order(self, terms: Any) -> int:
         """The order of the method, which the estimate of the error shares."""

@@ -12,6 +12,7 @@ from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import (
     CHECKPOINT_NAME,
     differentiable_root,
+    is_noise,
     preconditioned_solve,
     stop_gradient,
 )
@@ -178,21 +179,27 @@ def iterate_nearby(
     floor = FLOOR * max(1.0, state[1].size / 500)
 
     def body(carry):
-        x, count, previous, _, _ = carry
-        x, changes = update(x)
+        before, _, count, previous, _, _ = carry
+        x, changes = update(before)
         size = relative_size(changes, state)
         done = as_good_as_it_gets(size, previous, floor)
-        return x, count + 1, size, done, ~(size < jnp.inf)
+        return x, before, count + 1, size, done, ~(size < jnp.inf)
 
     def unfinished(carry):
-        _, count, _, done, failed = carry
+        _, _, count, _, done, failed = carry
         return ~(done | failed) & (count < MAX_ITERATIONS)
 
     no = jnp.asarray(False)
     infinity = jnp.asarray(jnp.inf, state[0].dtype)
-    carry = (start, jnp.zeros((), jnp.int32), infinity, no, no)
-    x, _, _, done, _ = jax.lax.while_loop(unfinished, body, carry)
-    return x, done
+    carry = (start, start, jnp.zeros((), jnp.int32), infinity, no, no)
+    x, before, _, size, done, _ = jax.lax.while_loop(unfinished, body, carry)
+    # As small as that, updates are linear.
+    unknown = ~done & (size <= jnp.finfo(size.dtype).eps ** (1 / 3))
+    last = jax.tree.map(jnp.subtract, x, before)
+    noise = is_noise(
+        lambda x: update(x)[1], lambda change: relative_size(change, state), x, last, unknown
+    )
+    return x, done | noise
 
 
 def relative_size(

@@ -1,6 +1,7 @@
 """Implicit differentiation: derivatives at the solution, never through the iteration."""
 
 from ._dense_root import newton_root as newton_root
+from ._noise import ALLOWED as ALLOWED, is_noise as is_noise, signs as signs
 from ._refine import preconditioned_solve as preconditioned_solve
 from ._root import (
     CHECKPOINT_NAME as CHECKPOINT_NAME,

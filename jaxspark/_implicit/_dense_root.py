@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from ._noise import is_noise
 from ._refine import preconditioned_solve
 from ._root import differentiable_root
 from ._stop import stop_gradient
@@ -39,7 +40,8 @@ def newton_root(
     - `invert`: the (generalised) inverse of a matrix.
 
     **Returns:** the root, to rounding error, and whether the iteration converged. It has
-    converged when an update is rounding error or, close to that, no longer shrinks.
+    converged when an update is rounding error or, close to that, no longer shrinks, or where
+    rounding errors of the residual explain it.
     """
     guess = stop_gradient(guess)
     frozen = stop_gradient(parameters)
@@ -48,23 +50,32 @@ def newton_root(
     def inverse_at(x, parameters):
         return invert(jax.jacfwd(residual)(x, parameters))
 
+    def update_at(x):
+        return inverse_at(x, frozen) @ residual(x, frozen)
+
+    def largest(x):
+        return jnp.max(jnp.abs(x), initial=0)
+
     def body(carry):
-        x, count, previous, _, _ = carry
-        update = inverse_at(x, frozen) @ residual(x, frozen)
+        x, _, count, previous, _, _ = carry
+        update = update_at(x)
         x = x - update
-        size = jnp.max(jnp.abs(update), initial=0)
-        scale = 1 + jnp.max(jnp.abs(x), initial=0)
+        size = largest(update)
+        scale = 1 + largest(x)
         done = size <= 4 * epsilon * scale
         done = done | ((size <= 1e5 * epsilon * scale) & (size > 0.3 * previous))
-        return x, count + 1, size, done, ~jnp.isfinite(size)
+        return x, update, count + 1, size, done, ~jnp.isfinite(size)
 
     def unfinished(carry):
-        _, count, _, done, failed = carry
+        _, _, count, _, done, failed = carry
         return ~(done | failed) & (count < MAX_ITERATIONS)
 
     no = jnp.asarray(False)
-    start = (guess, jnp.asarray(0), jnp.asarray(jnp.inf, guess.dtype), no, no)
-    x, _, _, converged, _ = jax.lax.while_loop(unfinished, body, start)
+    start = (guess, guess, jnp.asarray(0), jnp.asarray(jnp.inf, guess.dtype), no, no)
+    x, last, _, size, converged, _ = jax.lax.while_loop(unfinished, body, start)
+    # As small as that, updates are linear.
+    unknown = ~converged & (size <= epsilon ** (1 / 3) * (1 + largest(x)))
+    converged = converged | is_noise(update_at, largest, x, last, unknown)
     x = jnp.where(converged, x, guess)
 
     def linear_solve(matvec, rhs, at, parameters):

@@ -6,7 +6,14 @@ import jax.numpy as jnp
 
 from .._custom_types import Args, RealScalarLike, State
 from .._kkt import LinearSolver, select_linear_solver
-from .._step import constant_guess, NewtonOptions, solves_for_multipliers, Stages, StepInfo
+from .._step import (
+    check_newton,
+    constant_guess,
+    NewtonOptions,
+    solves_for_multipliers,
+    Stages,
+    StepInfo,
+)
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from .._tableau import RolloutMethod
 from ._parts import whole_step
@@ -41,7 +48,7 @@ def step(
     - `guess`: starting values for the stages, from the step before; `None` for constant ones.
     - `args`: passed to the system's functions.
     - `ratio`: the size of the step after this one over `h`, for its starting values.
-    - `newton`: tolerances of the Newton iteration.
+    - `newton`: tolerances and Jacobian of the Newton iteration.
     - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
         [`jaxspark.explain`][]), or for instance [`jaxspark.AcyclicNullSpace`][].
 
@@ -56,6 +63,7 @@ def step(
             f"method must be a SPARK method such as Gauss(2); got {method!r}. Methods of "
             "jaxspark.GGL are for jaxspark.solve."
         )
+    check_newton(newton, linear_solver)
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     t0, h = jnp.asarray(t0, dtype), jnp.asarray(h, dtype)

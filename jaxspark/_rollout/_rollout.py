@@ -19,7 +19,7 @@ from .._consistent import (
 from .._custom_types import Args, FloatScalar, RealScalarLike, State
 from .._implicit import stop_gradient
 from .._kkt import LinearSolver
-from .._step import NewtonOptions
+from .._step import check_newton, NewtonOptions
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from .._tableau import RolloutMethod
 from ._density import Clock, growth, start_clock, StepDensity
@@ -82,7 +82,7 @@ def rollout(
         each step; `"none"` the linearised equations and the factors of K2 and K3 too, which
         is faster for some ten coordinates; `"sqrt"` or a number of steps only the first state
         of each segment, at the price of one more forward pass.
-    - `newton`: tolerances of the Newton iteration, [`jaxspark.NewtonOptions`][].
+    - `newton`: tolerances and Jacobian of the Newton iteration, [`jaxspark.NewtonOptions`][].
     - `predict`: whether Newton starts from the last step's extrapolated stages.
     - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
         [`jaxspark.explain`][]), or for instance [`jaxspark.AcyclicNullSpace`][]. By default steps
@@ -108,7 +108,8 @@ def rollout(
     if ts is not None:
         others = {"t1": t1, "h": h, "num_steps": num_steps, "density": density}
         given, num_steps = given_times(ts, others, dtype)
-    _check(method, num_steps, save_every, newton)
+    check_newton(newton, linear_solver)
+    _check(method, num_steps, save_every)
     checkpoint = checked(checkpoint)
     if given is None:
         t0, h = _times(t0, t1, h, num_steps, dtype)
@@ -131,9 +132,7 @@ def rollout(
     )
 
 
-def _check(method: Any, num_steps: Any, save_every: Any, newton: Any) -> None:
-    if not isinstance(newton, NewtonOptions):
-        raise TypeError(f"newton must be jaxspark.NewtonOptions(...); got {newton!r}.")
+def _check(method: Any, num_steps: Any, save_every: Any) -> None:
     if not isinstance(method, RolloutMethod):
         raise TypeError(
             f"method must be a SPARK method such as Gauss(2); got {method!r}. Methods of "

@@ -1,7 +1,7 @@
 """One step: the stage equations, their modified Newton iteration, its starting values."""
 
 from ._decoupling import ModifiedJacobian as ModifiedJacobian
-from ._newton import NewtonOptions as NewtonOptions
+from ._newton import check_newton as check_newton, NewtonOptions as NewtonOptions
 from ._predict import (
     constant_guess as constant_guess,
     extrapolated_guess as extrapolated_guess,

@@ -12,6 +12,7 @@ from .._kkt import AbstractLinearSolver, ELEMENTWISE_LIMIT, ElementwiseInverse
 from .._system import FlatSystem
 from .._tableau import SparkTableau
 from ._decoupling import modified_jacobian, ModifiedJacobian
+from ._full import full_jacobian, FullJacobian
 from ._linearized import linearized_residual
 from ._residual import stage_residual
 from ._stages import Stages
@@ -35,7 +36,11 @@ def in_one_piece(function: Callable[..., T], written: bool) -> Callable[..., T]:
 
 
 def implicit_equations(
-    tableau: SparkTableau, linear_solver: AbstractLinearSolver, written: bool, tolerance: float
+    tableau: SparkTableau,
+    linear_solver: AbstractLinearSolver,
+    written: bool,
+    tolerance: float,
+    full: bool,
 ) -> tuple[Callable[..., Stages], Callable[..., Stages]]:
     """The residual of a step and the solver for its derivative, as functions of all operands.
 
@@ -43,16 +48,20 @@ def implicit_equations(
 
     - `written`: whether both are written out.
     - `tolerance`: a relative error of the solver that is small enough.
+    - `full`: whether it is for all of the Jacobian that equations are factorised. The modified
+        one would not do where forces are stiff.
     """
 
     def residual(x, operands):
         system, t0, y0, z0, h, _ = operands
         return stage_residual(system, tableau, t0, y0, z0, h)(x)
 
-    def factors(at, operands) -> ModifiedJacobian:
-        system, t0, _, _, h, kept = operands
+    def factors(at, operands) -> ModifiedJacobian | FullJacobian:
+        system, t0, y0, _, h, kept = operands
         if kept is not None:
             return kept
+        if full:
+            return full_jacobian(system, tableau, t0, y0, h, at)
         return modified_jacobian(system, tableau, linear_solver, t0, h, at)
 
     def equations(parameters, transposed):
@@ -104,7 +113,7 @@ def _others(x: Stages) -> tuple[Any, ...]:
 
 def _directed(
     matvec: Callable[[Stages], Stages],
-    jacobian: ModifiedJacobian,
+    jacobian: ModifiedJacobian | FullJacobian,
     along: _Positions | None,
     like: Stages,
     transposed: bool,

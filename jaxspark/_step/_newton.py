@@ -1,20 +1,32 @@
-"""The modified Newton iteration for the stage equations."""
+"""Newton's iteration for the stage equations, and when it stops."""
 
 from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from .._custom_types import FloatScalar
+from .._blocks import AbstractBlockSolver
+from .._custom_types import BoolScalar, FloatScalar, IntScalar
+from .._implicit import ALLOWED
 from .._results import RESULTS
 from ._decoupling import ModifiedJacobian
+from ._full import FullJacobian
 from ._stages import Stages
 
 
+# A Jacobian is made anew after an update of this relative size, or one that is not much smaller
+# than the one before.
+LARGE, SLOW = 1e-3, 1e-2
+
+# With its factors.
+Jacobian: TypeAlias = ModifiedJacobian | FullJacobian
+
+
 class NewtonOptions(eqx.Module):
-    """When the iteration for the stage equations stops.
+    """When the iteration for the stage equations stops, and with which Jacobian it is made.
 
     It has converged when the estimated error, `rate / (1 - rate)` times the last update, is
     at most `atol + rtol * size`, with `size` the largest entry of `y`, respectively `z`. States
@@ -28,13 +40,22 @@ class NewtonOptions(eqx.Module):
         constraints are met no better than that; linear equations of derivatives are solved to
         rounding error whatever it is (to 1e-14 if it is at least that: faster).
     - `max_iterations`: after which it gives up.
+    - `jacobian`: `"modified"`, Jay's, falls apart into small matrices, factorised once for a
+        step. It leaves out how forces depend on the state, and so contracts only as long as the
+        step size times the rates of dampers (the frequencies of springs) is below about 1.
+        `"full"` has everything in it, and contracts fast however stiff the forces are: a dense
+        matrix, made and factorised where contraction is poor, at a cost of
+        `((s + 1) nz + (m + 1) nlam + s npsi)^3`, with `(s + 1) ny` more in the parentheses unless
+        `v = z`; `m` is `s`, or `s - 1` for Lobatto methods. Derivatives use it, too.
 
-    **Raises:** `ValueError` if a tolerance is not positive or `max_iterations` less than 1.
+    **Raises:** `ValueError` if a tolerance is not positive, `max_iterations` less than 1, or
+    `jacobian` another word.
     """
 
     rtol: float | None = eqx.field(default=None, static=True)
     atol: float | None = eqx.field(default=None, static=True)
     max_iterations: int = eqx.field(default=100, static=True)
+    jacobian: Literal["modified", "full"] = eqx.field(default="modified", static=True)
 
     def __check_init__(self):
         for name in ("rtol", "atol"):
@@ -43,6 +64,8 @@ class NewtonOptions(eqx.Module):
                 raise ValueError(f"{name} must be positive; got {value}.")
         if self.max_iterations < 1:
             raise ValueError(f"max_iterations must be at least 1; got {self.max_iterations}.")
+        if self.jacobian not in ("modified", "full"):
+            raise ValueError(f'jacobian must be "modified" or "full"; got {self.jacobian!r}.')
 
     def tolerances(self, dtype) -> tuple[float, float]:
         """`(rtol, atol)` with the defaults of the dtype filled in."""
@@ -50,100 +73,157 @@ class NewtonOptions(eqx.Module):
         return self.rtol or default, self.atol or default
 
 
+def check_newton(newton: Any, linear_solver: Any) -> None:
+    """Raise unless `newton` are options that go with the linear solver.
+
+    **Raises:** `TypeError` if it is something else, `ValueError` if a linear solver is chosen for
+    the full Jacobian.
+    """
+    if not isinstance(newton, NewtonOptions):
+        raise TypeError(f"newton must be jaxspark.NewtonOptions(...); got {newton!r}.")
+    if newton.jacobian == "full" and isinstance(linear_solver, AbstractBlockSolver):
+        raise ValueError(
+            'NewtonOptions(jacobian="full") factorises a dense matrix, of all blocks together. '
+            f"linear_solver is for the modified Jacobian; leave it out, or this. Got "
+            f"{linear_solver!r}."
+        )
+
+
 class NewtonResult(eqx.Module):
-    """The stages, how many iterations they took, and how it ended."""
+    """The stages, how many iterations they took, and how it ended.
+
+    - `stuck`: whether it ended with small updates that did not shrink.
+    """
 
     stages: Stages
     iterations: Int[Array, ""]
     result: RESULTS
+    stuck: Bool[Array, ""]
 
 
-class _Scales(eqx.Module):
-    """The sizes by which updates are measured."""
+class Sizes(eqx.Module):
+    """A size for each kind of unknown: of updates, or by which these are measured."""
 
     y: FloatScalar
     z_stages: FloatScalar
     z_end: FloatScalar
     impulse: FloatScalar
 
-    def norms(self, update: Stages) -> tuple[FloatScalar, FloatScalar]:
-        """The update in units of the tolerance, and of rounding errors of the stages.
+    def norms(self, update: "Sizes") -> tuple[FloatScalar, FloatScalar]:
+        """An update in units of the tolerance, and of rounding errors of the stages.
 
         Multipliers count by their impulses. The last velocity may be as inaccurate as those of
         the stages, where levers are short: this, no iteration can improve.
         """
-
-        def largest(x, scale):
-            return jnp.max(jnp.abs(x), initial=0) / scale
-
-        parts = [
-            largest(update.y, self.y),
-            largest(update.z[:-1], self.z_stages),
-            largest(update.lam, self.impulse),
-            largest(update.psi, self.impulse),
-        ]
-        both, last = jnp.max(jnp.stack(parts)), jnp.max(jnp.abs(update.z[-1]), initial=0)
+        both = jnp.maximum(
+            jnp.maximum(update.y / self.y, update.z_stages / self.z_stages),
+            update.impulse / self.impulse,
+        )
+        last = update.z_end
         return jnp.maximum(both, last / self.z_end), jnp.maximum(both, last / self.z_stages)
 
 
-def _scales(
-    jacobian: ModifiedJacobian, y0: Array, z0: Array, guess: Stages, options: NewtonOptions
-) -> _Scales:
+def sizes_of(update: Stages) -> Sizes:
+    """The largest entries."""
+
+    def largest(x):
+        return jnp.max(jnp.abs(x), initial=0)
+
+    impulse = jnp.maximum(largest(update.lam), largest(update.psi))
+    return Sizes(largest(update.y), largest(update.z[:-1]), largest(update.z[-1]), impulse)
+
+
+def floor_of(options: NewtonOptions, dtype: Any) -> float:
+    """In units of the tolerance: updates that no longer shrink below this are rounding error."""
+    return max(1.0, 1e3 * float(jnp.finfo(dtype).eps) / options.tolerances(dtype)[0])
+
+
+def scales(
+    mass: FloatScalar,
+    h: FloatScalar,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    guess: Stages,
+    noise: Sizes,
+    options: NewtonOptions,
+) -> Sizes:
+    """The units in which updates are measured.
+
+    **Arguments:**
+
+    - `mass`: the largest entry of the mass matrix.
+    - `h`: the step size.
+    - `y0`, `z0`, `guess`: the state at the start and starting values, which set the scale.
+    - `noise`: rounding errors that were measured, or zero.
+    - `options`: the tolerances.
+    """
     rtol, atol = options.tolerances(y0.dtype)
-    h = jnp.abs(jacobian.h)
+    h = jnp.abs(h)
+    of_guess = sizes_of(guess)
     largest_y = jnp.max(jnp.abs(y0), initial=0)
-    largest_z = jnp.maximum(jnp.max(jnp.abs(z0), initial=0), jnp.max(jnp.abs(guess.z), initial=0))
+    largest_z = jnp.maximum(of_guess.z_stages, of_guess.z_end)
+    largest_z = jnp.maximum(jnp.max(jnp.abs(z0), initial=0), largest_z)
     z_end = atol + rtol * largest_z
     # g(Y)/h = 0 determines the stages Z only up to the rounding error of g, divided by h,
     # and the multipliers up to that divided by h once more.
     z_stages = z_end + 8 * jnp.finfo(y0.dtype).eps * largest_y / h
-    multipliers = jnp.maximum(
-        jnp.max(jnp.abs(guess.lam), initial=0), jnp.max(jnp.abs(guess.psi), initial=0)
-    )
-    impulse = 1e3 * (rtol * multipliers + jacobian.mass * z_stages / h)
+    impulse = 1e3 * (rtol * of_guess.impulse + mass * z_stages / h)
     # Without any mass there is no such scale, and multipliers do not count.
     impulse = jnp.where(impulse > 0, impulse, jnp.inf)
-    return _Scales(atol + rtol * largest_y, z_stages, z_end, impulse)
+    usual = Sizes(atol + rtol * largest_y, z_stages, z_end, impulse)
+    return allowing(noise, usual, options)
 
 
-def modified_newton(
+def allowing(noise: Sizes, scales: Sizes, options: NewtonOptions) -> Sizes:
+    """Units in which updates that are no larger than some rounding errors pass for these."""
+    part = ALLOWED / floor_of(options, scales.y.dtype)
+    return jax.tree.map(lambda a, b: jnp.maximum(a, part * b), scales, noise)
+
+
+def newton(
     residual: Callable[[Stages], Stages],
-    jacobian: ModifiedJacobian,
-    y0: Float[Array, " ny"],
-    z0: Float[Array, " nz"],
-    guess: Stages,
-    idle: Bool[Array, ""],
+    jacobian: Jacobian,
+    renew: Callable[[Stages], Jacobian] | None,
+    start: Stages,
+    scales: Sizes,
+    idle: BoolScalar,
+    limit: IntScalar | int,
+    watch: BoolScalar,
     options: NewtonOptions,
-) -> NewtonResult:
+) -> tuple[NewtonResult, Jacobian]:
     """Iterate `x <- x - P^{-1} residual(x)` to convergence, divergence or the limit.
 
     **Arguments:**
 
     - `residual`: the stage equations.
-    - `jacobian`: `P`, factorised once, used in every iteration.
-    - `y0`, `z0`: the state at the start, which sets the scale.
-    - `guess`: starting values.
-    - `idle`: if true, return the guess at once (a lane with nothing to do).
-    - `options`: tolerances and limit.
+    - `jacobian`: `P`, factorised, used in every iteration; if it is renewed, of any values.
+    - `renew`: from the stages to a new `P`; `None` if it stays.
+    - `start`: starting values.
+    - `scales`: the units of updates.
+    - `idle`: if true, return the start at once (a lane with nothing to do).
+    - `limit`: the number of iterations.
+    - `watch`: whether to stop where small updates do not shrink, to find out why.
+    - `options`: the tolerances.
 
-    **Returns:** the stages with statistics and the result code. Under `jax.vmap` finished
-    lanes stay frozen while others go on.
+    **Returns:** the stages with statistics and the result code, and the last `P`. Under
+    `jax.vmap` finished lanes stay frozen while others go on.
 
     Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to
     constrained systems in mechanics*, section 2.2; the test for convergence is that of E.
     Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, IV.8 (8.10).
     """
-    scales = _scales(jacobian, y0, z0, guess, options)
-    epsilon = jnp.finfo(y0.dtype).eps
-    rtol, _ = options.tolerances(y0.dtype)
-    # In units of the tolerance: updates that no longer shrink below this are rounding error.
-    floor = max(1.0, 1e3 * float(epsilon) / rtol)
+    dtype = start.y.dtype
+    floor = floor_of(options, dtype)
+    # Where updates are so small, what is not linear in them is far smaller.
+    rtol, _ = options.tolerances(dtype)
+    small, large = float(jnp.finfo(dtype).eps) ** (1 / 3) / rtol, LARGE / rtol
 
     def body(carry):
-        x, count, previous, before, last_rate, _, _ = carry
-        update = jacobian.solve(residual(x))
+        x, jacobian, count, previous, before, last_rate, _, _ = carry
+        used = fixed if renew is None else renewed(renew, x, jacobian, previous, last_rate)
+        update = used.solve(residual(x))
         x = jax.tree.map(jnp.subtract, x, update)
-        size, rough = scales.norms(update)
+        size, rough = scales.norms(sizes_of(update))
         rate = size / previous
         # Ratios alternate where the Jacobian turns, and the first one flatters: it also
         # measures how far off the guess was.
@@ -157,23 +237,39 @@ def modified_newton(
         converged = converged | noise
         # The second update may exceed the first, where only multipliers were guessed badly.
         diverged = ~jnp.isfinite(size) | ((count > 1) & (rate >= 2) & (rough > floor))
-        return x, count + 1, size, previous, rate, converged, diverged
+        diverged = diverged | (watch & stalled & (size <= small))
+        kept = None if renew is None else used
+        return x, kept, count + 1, size, previous, rate, converged, diverged
+
+    def renewed(make_at, x, jacobian, size, rate):
+        due = (size > large) | ((rate > SLOW) & (size > floor))
+
+        def make(carry):
+            # What the loop changes, the compiler cannot hoist out of it.
+            _, _, x = carry
+            return jnp.asarray(False), make_at(x), jax.tree.map(jnp.zeros_like, x)
+
+        return jax.lax.while_loop(lambda carry: carry[0], make, (due, jacobian, x))[1]
 
     def unfinished(carry):
-        _, count, *_, converged, diverged = carry
-        return ~(converged | diverged) & (count < options.max_iterations)
+        _, _, count, *_, converged, diverged = carry
+        return ~(converged | diverged) & (count < limit)
 
-    infinity = jnp.asarray(jnp.inf, y0.dtype)
+    fixed: Any = jacobian
+    infinity = jnp.asarray(jnp.inf, dtype)
     none, no = jnp.zeros((), jnp.int32), jnp.asarray(False)
-    start = (guess, none, infinity, infinity, jnp.zeros_like(infinity), idle, no)
+    carried = None if renew is None else jacobian
+    begin = (start, carried, none, infinity, infinity, jnp.zeros_like(infinity), idle, no)
     with jax.named_scope("jaxspark_newton"):
-        x, count, size, _, _, converged, _ = jax.lax.while_loop(unfinished, body, start)
-
-    regular = idle | jacobian.regular()
+        end = jax.lax.while_loop(unfinished, body, begin)
+    x, last, count, size, _, _, converged, diverged = end
+    used: Any = jacobian if renew is None else last
+    regular = idle | used.regular()
     # Not finite at once: a function's doing. Not finite later: divergence.
     at_once = ~jnp.isfinite(size) & (count == 1)
-    limit = count >= options.max_iterations
-    return NewtonResult(x, count, _verdict(converged, regular, at_once, limit))
+    verdict = _verdict(converged, regular, at_once, count >= limit)
+    stuck = diverged & ~converged & regular & (size <= small)
+    return NewtonResult(x, count, verdict, stuck), used
 
 
 def _verdict(

@@ -1,6 +1,6 @@
 """One step of a SPARK method, as a pure function."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import equinox as eqx
 import jax
@@ -10,16 +10,16 @@ from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import CHECKPOINT_NAME, differentiable_root, stop_gradient
-from .._jax_internals import mix, writes_out
+from .._jax_internals import writes_out
 from .._kkt import AbstractLinearSolver
 from .._results import RESULTS
 from .._system import FlatSystem
 from .._tableau import SparkTableau
+from ._attempts import solve_stages
 from ._decoupling import modified_jacobian, ModifiedJacobian
 from ._derivatives import implicit_equations, in_one_piece, is_small
-from ._newton import modified_newton, NewtonOptions, NewtonResult
+from ._newton import NewtonOptions
 from ._predict import constant_guess
-from ._residual import stage_residual
 from ._stages import Stages
 
 
@@ -34,7 +34,7 @@ class StepInfo(eqx.Module):
     """What is known about a step beyond its result.
 
     - `stages`: the converged stages (on failure, the starting values).
-    - `iterations`: of the modified Newton method.
+    - `iterations`: of Newton's method.
     - `result`: how it ended.
     """
 
@@ -96,7 +96,7 @@ def factorised_step(
     keep_factors: bool = False,
     one_piece: bool = True,
 ) -> tuple[Float[Array, " ny"], Float[Array, " nz"], StepInfo, ModifiedJacobian]:
-    """`flat_step`, and the modified Jacobian that its iteration used."""
+    """`flat_step`, and a modified Jacobian of the step."""
     idle = h == 0
     # An idle lane computes with h = 1 and throws the result away: no division by zero.
     h = jnp.where(idle, jnp.ones_like(h), h)
@@ -104,10 +104,11 @@ def factorised_step(
 
     frozen = stop_gradient((system, t0, y0, z0, h))
 
-    written = one_piece and writes_out() and is_small(system, linear_solver)
+    full = options.jacobian == "full"
+    written = one_piece and writes_out() and is_small(system, linear_solver) and not full
 
     def solve(frozen, guess, idle):
-        return _solve_stages(frozen, tableau, linear_solver, guess, idle, options)
+        return solve_stages(frozen, tableau, linear_solver, guess, idle, options)
 
     newton, factorised = in_one_piece(solve, written)(frozen, guess, idle)
     # Named too: the backward pass needs the verdict, and must not run Newton to get it.
@@ -120,13 +121,18 @@ def factorised_step(
     moved = good & ~idle
     operands = differentiated_if(moved, (system, t0, y0, z0, h))
     residual, linear_solve = implicit_equations(
-        tableau, linear_solver, written, min(options.tolerances(y0.dtype)[0], DERIVATIVES)
+        tableau, linear_solver, written, min(options.tolerances(y0.dtype)[0], DERIVATIVES), full
     )
     stages = differentiable_root(residual, (*operands, kept), root, linear_solve)
     y1 = jnp.where(moved, stages.y[-1], y0)
     z1 = jnp.where(moved, stages.z[-1], z0)
     info = StepInfo(jax.lax.stop_gradient(root), newton.iterations, newton.result)
-    return y1, z1, info, factorised
+    if isinstance(factorised, ModifiedJacobian):
+        return y1, z1, info, factorised
+    # Where nothing needs it, it is not computed.
+    held, t0, _, _, h = frozen
+    modified = modified_jacobian(held, tableau, linear_solver, t0, h, info.stages)
+    return y1, z1, info, modified
 
 
 def differentiated_if(moved: BoolScalar, operands: T) -> T:
@@ -139,54 +145,3 @@ def differentiated_if(moved: BoolScalar, operands: T) -> T:
     arrays, rest = eqx.partition(operands, eqx.is_inexact_array)
     arrays = jax.tree.map(lambda x: jnp.where(moved, x, jax.lax.stop_gradient(x)), arrays)
     return eqx.combine(arrays, rest)
-
-
-def _solve_stages(
-    frozen: tuple[Any, ...],
-    tableau: SparkTableau,
-    linear_solver: AbstractLinearSolver,
-    guess: Stages,
-    idle: BoolScalar,
-    options: NewtonOptions,
-) -> tuple[NewtonResult, ModifiedJacobian]:
-    """Newton from the guess; if that fails, once more from constant starting values.
-
-    After a jolt (an inconsistent start, a switching force) extrapolated stages can be so far
-    off that the iteration, or its Jacobian, is useless. The second attempt is the second
-    trip of a loop that otherwise makes one.
-    """
-    system, t0, y0, z0, h = frozen
-    # Where velocities are unknowns, positions follow from them: no equations of their own.
-    follow = system.v is None
-    residual = stage_residual(system, tableau, t0, y0, z0, h, positions=not follow)
-    constant = constant_guess(system, tableau, y0, z0)
-
-    def completed(stages):
-        if not follow:
-            return stages
-        Y = y0[None, :] + h * mix(tableau.alpha, stages.z[:-1])
-        return Stages(Y, stages.z, stages.lam, stages.psi)
-
-    def factorise(stages):
-        return modified_jacobian(system, tableau, linear_solver, t0, h, stages)
-
-    def attempt(carry):
-        tries, _, before, _ = carry
-        start = jax.tree.map(lambda a, b: jnp.where(tries == 0, a, b), guess, constant)
-        start = completed(start)
-        jacobian = factorise(start)
-        newton = modified_newton(residual, jacobian, y0, z0, start, idle, options)
-        iterations = before.iterations + newton.iterations
-        return (
-            tries + 1,
-            newton.result == RESULTS.successful,
-            NewtonResult(completed(newton.stages), iterations, newton.result),
-            jacobian,
-        )
-
-    none = jnp.zeros((), jnp.int32)
-    nothing = NewtonResult(guess, none, RESULTS.newton_diverged)
-    empty = jax.tree.map(jnp.zeros_like, jax.eval_shape(factorise, guess))
-    start = (none, jnp.asarray(False), nothing, empty)
-    _, _, newton, jacobian = jax.lax.while_loop(lambda c: ~c[1] & (c[0] < 2), attempt, start)
-    return newton, jacobian
