@@ -169,7 +169,7 @@ def _factors(
     if n > 1:
         power = power + squares[1] / jnp.where(rate > 0, rate**2, 1)
     for before, after in zip(squares, floored, strict=False):
-        power = jnp.where(after > before, remembered[0], power)
+        power = jnp.maximum(power, jnp.where(after > before, remembered[0], 0))
     beside = odd if top == known.degree else None
     like, unlike = largest_growth(
         sizes, beside, following, rate, expected, remembered, history.h != 0, top
