@@ -168,8 +168,10 @@ def _factors(
     power = squares[0]
     if n > 1:
         power = power + squares[1] / jnp.where(rate > 0, rate**2, 1)
-    for before, after in zip(squares, floored, strict=False):
-        power = jnp.maximum(power, jnp.where(after > before, remembered[0], 0))
+    if n == 4:
+        # Where both vanish for a moment, no datum of this step tells it.
+        for before, after in zip(squares[:2], floored, strict=True):
+            power = jnp.where(after > before, remembered[0], power)
     beside = odd if top == known.degree else None
     like, unlike = largest_growth(
         sizes, beside, following, rate, expected, remembered, history.h != 0, top
