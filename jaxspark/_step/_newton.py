@@ -1,7 +1,7 @@
 """Newton's iteration for the stage equations, and when it stops."""
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import equinox as eqx
 import jax
@@ -55,7 +55,7 @@ class NewtonOptions(eqx.Module):
     rtol: float | None = eqx.field(default=None, static=True)
     atol: float | None = eqx.field(default=None, static=True)
     max_iterations: int = eqx.field(default=100, static=True)
-    jacobian: Literal["modified", "full"] = eqx.field(default="modified", static=True)
+    jacobian: str = eqx.field(default="modified", static=True)
 
     def __check_init__(self):
         for name in ("rtol", "atol"):

@@ -124,7 +124,7 @@ def prepared(
     start = jax.flatten_util.ravel_pytree(start)[0]
     rows = [(start, update), (base, update), (difference, noise)]
     values = jnp.stack([jnp.concatenate(row) for row in rows])
-    tried, count = known.constant | (trip == CONSTANT), known.measured + measured
+    tried, count = known.constant | (trip == CONSTANT), known.measured + measured.astype(jnp.int32)
     return Search(values, Flags(trip, tried, explained, count, known.stuck).packed())
 
 
