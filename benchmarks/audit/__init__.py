@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from .._figures import Figure, topic
 from ._against import against
+from ._gripper import gripper
 from ._perfect import perfect
 from ._whole import short, whole
 
@@ -13,6 +14,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "whole": whole,
     "perfect": perfect,
     "against": against,
+    "gripper": gripper,
 }
 
 figures, smoke = topic(PARTS)
