@@ -51,7 +51,7 @@ def errors(name: str, method, duration: float, steps: int, tolerances) -> tuple[
 
 
 def proportionality(tiny: bool) -> Iterator[Figure]:
-    """Slopes of `log error` over `log rtol`, from 1e-4 to 1e-9; the estimate alone chooses steps."""
+    """Slopes of `log error` over `log rtol`, 1e-4 to 1e-9; the estimate alone chooses steps."""
     tolerances = 10.0 ** -np.arange(4, 6 if tiny else 10)
     for name, (method, duration, steps) in list(CASES.items())[: 1 if tiny else None]:
         found, worst = errors(name, method, duration, steps, tolerances)
