@@ -19,6 +19,8 @@ from ._expansion import double_factorial, Expansion, expansion
 RADIANS = 10.0
 # By how much the square of a motion's amplitude falls at most, for each unit of the rate.
 FADING = 2.0
+# Squares of coefficients may exceed what is expected of them by this.
+SLACK = 1.2
 # From steps that differ by more than this, coefficients tell no change.
 LARGEST_RATIO = 3.0
 
@@ -162,6 +164,9 @@ def _factors(
     squares = scaled_squares(sizes, top)
     expected = history.rate * jnp.abs(h)
     remembered = _remembered(top + 1 - n, n, expected, h, history)
+    whole = top == known.degree
+    if n == 4:
+        remembered = _trusted(remembered, squares, odd if whole else None, expected, top)
     # A motion in which these vanish for a moment, as where it turns, is no slower than before.
     floored = [jnp.maximum(a, b) for a, b in zip(squares[:-2], remembered[:-2], strict=True)]
     rate = decay_rate([*floored, *squares[-2:]], top)
@@ -172,9 +177,8 @@ def _factors(
         # Where both vanish for a moment, no datum of this step tells it.
         for before, after in zip(squares[:2], floored, strict=True):
             power = jnp.where(after > before, remembered[0], power)
-    beside = odd if top == known.degree else None
     like, unlike = largest_growth(
-        sizes, beside, following, rate, expected, remembered, history.h != 0, top
+        sizes, odd if whole else None, following, rate, expected, remembered, history.h != 0, top
     )
     more = known.order - 1 - top
     factors = extrapolated(rate, like, top, more), extrapolated(rate, unlike, top, more + 1)
@@ -192,6 +196,26 @@ def _remembered(
     ratio = h / jnp.where(history.h == 0, 1, history.h)
     first = history.power * jnp.exp(-FADING * expected) * ratio ** (2 * (lowest + 1))
     return [first * expected ** (2 * i) for i in range(count)]
+
+
+def _trusted(
+    remembered: list[FloatScalar],
+    squares: list[FloatScalar],
+    odd: FloatScalar | None,
+    expected: FloatScalar,
+    top: int,
+) -> list[FloatScalar]:
+    """What is remembered, or zeros: in doubt this is no turning point but a kink.
+
+    At a turning point the highest coefficients are as large as ever, and `odd`, which is no more
+    than `(2q + 1)/(q + 1) |a_{q+1}|` for smooth motions, is small.
+    """
+    measured, usual = squares[2:], remembered[2:]
+    if odd is not None:
+        measured = [*measured, ((top + 1) * double_factorial(top) * odd) ** 2]
+        usual = [*usual, remembered[3] * expected**2]
+    quiet = jnp.all(jnp.stack(measured) <= SLACK * jnp.stack(usual))
+    return [jnp.where(quiet, x, 0) for x in remembered]
 
 
 def _parts(
