@@ -17,7 +17,7 @@ THETA = jnp.array([1.0, 9.81])
 # So tight that two programs agree even if rounding makes one of them reject another step, and
 # that step sizes are uncertain: reverse mode must take them as they were.
 TIGHT = 1e-12
-OPTIONS = dict(max_steps=128, method=jaxspark.Gauss(4))
+OPTIONS = dict(max_steps=256, method=jaxspark.Gauss(4))
 
 
 def value(theta):

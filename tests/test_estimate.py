@@ -209,3 +209,16 @@ def test_an_end_stop(method):
         pairs = ((found.y1[0], exact[0]), (found.z1[0], exact[1]))
         worst = max(abs(float(a) - b) / (1 + abs(b)) for a, b in pairs)
         assert worst <= 10 * tolerance
+
+
+@pytest.mark.parametrize("method", [Gauss(2), Lobatto(3)], ids=str)
+def test_rotation_without_forces(method):
+    """A particle on a circle, whose acceleration is all normal: steps grow with the order."""
+    system = jaxspark.MechanicalSystem(
+        lambda t, q, args: jnp.eye(2), lambda t, q, v, args: jnp.zeros(2),
+        holonomic=lambda t, q, args: (jnp.sum(q**2) - 1)[None],
+    )  # fmt: skip
+    q, v = jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])
+    end = jaxspark.solve(system, method, q, v, t1=5.0, rtol=1e-7)
+    assert np.max(np.abs(end.y1 - jnp.array([np.cos(5.0), np.sin(5.0)]))) <= 1e-7
+    assert int(end.stats.num_steps) <= 400

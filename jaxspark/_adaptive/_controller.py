@@ -50,8 +50,8 @@ class PIController(AbstractAdaptiveStepSizeController):
     - `pcoeff`, `icoeff`: the proportional and the integral coefficient `p` and `i`.
     - `dtmax`: the largest step. Default: a tenth of the interval, as has ode45 of MATLAB. Give
         infinity for no limit.
-    - `dtmin`: at a step smaller than this the solve ends with `dt_min_reached`. Always where a
-        step is rounding error of the time.
+    - `dtmin`: at a step smaller than this the solve ends with `dt_min_reached`. It does so in any
+        case where a step is as small as the rounding error of the time.
     - `safety`, `factormin`, `factormax`: the usual limits of a change.
     - `norm`: over all entries of the state.
 

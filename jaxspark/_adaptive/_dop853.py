@@ -43,15 +43,15 @@ class DOP853(diffrax.AbstractERK):
     motions are oscillations, such as waves along a chain: there the size of its steps is bounded
     by stability, and it needs three fifths of the evaluations of `diffrax.Dopri8`.
 
-    The error of a step is the estimate `e_5` of order 5, less by what its size is of that of
+    The error of a step is estimated from the embedded estimates `e_5`, of order 5, and `e_3`, of
     order 3,
 
         3 e_5 x min(9, 1 + 45 x^3),    x = |e_5| / sqrt(|e_5|^2 + 0.01 |e_3|^2),
 
     which for smooth motions is of order 8 as the error is. The sizes are measured in units of
-    `1 + |y|`. Both factors are not in the source. Errors of many steps add up: 3. Of a force that
-    jumps inside the step, `x` is between 0.5 and 1, and the error up to 26 times `e_5 x`, most
-    where the jump is between the nodes 0.118 and 0.25.
+    `1 + |y|`. The source has neither the factor 3, for errors of many steps add up, nor the last
+    one. Where the force jumps inside the step, `x` is between 0.5 and 1, and the error up to 26
+    times `e_5 x`, most where the jump is between the nodes 0.118 and 0.25.
 
     ??? cite "Reference"
         E. Hairer, S. Norsett & G. Wanner, *Solving Ordinary Differential Equations I*, 2nd

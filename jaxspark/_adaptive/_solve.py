@@ -78,8 +78,8 @@ def solve(
     - `method`: a SPARK method, or [`jaxspark.GGL`][] for what is stiff.
     - `t0`, `t1`: initial and final time; time may run backward.
     - `rtol`, `atol`: relative and absolute tolerance of positions and velocities. Default: 1e-6
-        in double and 1e-3 in single precision, and `atol = rtol`. The error at a given time is
-        proportional to them.
+        in double and 1e-3 in single precision, and `atol = rtol`. The error of a smooth motion at
+        a given time is proportional to them.
     - `ts`: times to save, in order, between `t0` and `t1`. The states there are of full order; at
         the time of an event, that after it.
     - `steps`: whether to save after every step instead: `max_steps + 1` rows (for each event
@@ -89,9 +89,9 @@ def solve(
     - `events`: a [`jaxspark.Event`][] or several.
     - `max_events`: how many of them may occur after which the motion goes on.
     - `first_step`, `max_step`: sizes of the first and the largest step. Default: selected, and a
-        tenth of the interval (`GGL`: unlimited). An event that is shorter than that, in a motion
-        that is otherwise quiet, can be missed: give a `max_step` that meets it, or infinity for no
-        limit.
+        tenth of the interval (`GGL`: unlimited). What happens within less than that, in a motion
+        that is otherwise quiet, can be missed: then give a smaller `max_step`. Infinity removes
+        the limit.
     - `max_steps`: the largest number of steps, rejected ones included, from one event to the
         next. `None`: any number, but no reverse-mode derivatives, `steps` or `dense`.
     - `controller`: of the step size, in place of [`jaxspark.PIController`][] and the tolerances.

@@ -10,7 +10,7 @@ from ..._jax_internals import mix
 from ..._step import ModifiedJacobian, Stages
 from ..._system import FlatSystem
 from ..._tableau import SparkTableau
-from ._decay import decay_rate, extrapolated, largest_growth, scaled_squares
+from ._decay import decay_rate, extrapolated, largest_growth, PHASE, scaled_squares
 from ._ends import free_parts
 from ._expansion import double_factorial, Expansion, expansion
 
@@ -119,9 +119,10 @@ def estimate(
     # Up to the top; methods of low order use less than they could.
     a = jnp.concatenate([a, even[None]])[: known.top + 1 - lowest]
 
-    measured = jnp.concatenate([a, odd[None], _change(known, even, h, history)[None]])
+    change = _change(known, even, h, history)
+    measured = jnp.concatenate([a, jnp.stack([odd, change, rows[0]])])
     sizes = jnp.sqrt(jnp.abs(jnp.sum(measured * jacobian.p_z.times(measured), 1)))
-    like, unlike, rate, power = _factors(known, list(sizes[:-2]), sizes[-2], sizes[-1], h, history)
+    like, unlike, rate, power = _factors(known, list(sizes[:-3]), sizes[-3:], h, history)
 
     scale = RADIANS * known.constant * 2.0 ** (known.order - 1)
     weights = [float(double_factorial(k)) for k in range(known.top + 1 - len(a), known.top + 1)]
@@ -154,12 +155,16 @@ def _change(
 def _factors(
     known: Expansion,
     sizes: list[FloatScalar],
-    odd: FloatScalar,
-    following: FloatScalar,
+    others: Float[Array, "3"],
     h: FloatScalar,
     history: History,
 ) -> tuple[FloatScalar, FloatScalar, FloatScalar, FloatScalar]:
-    """`Z_e`, `Z_o`, and the rate and the power that the next step remembers."""
+    """`Z_e`, `Z_o`, and the rate and the power that the next step remembers.
+
+    `others` are the sizes of `odd`, of `a_{q+1}` by the change since the last step, and of the
+    lowest coefficient with all its parts.
+    """
+    odd, following, lowest = others
     top, n = known.top, len(sizes)
     squares = scaled_squares(sizes, top)
     expected = history.rate * jnp.abs(h)
@@ -169,6 +174,9 @@ def _factors(
         remembered = _trusted(remembered, squares, odd if whole else None, expected, top)
     # A motion in which these vanish for a moment, as where it turns, is no slower than before.
     floored = [jnp.maximum(a, b) for a, b in zip(squares[:-2], remembered[:-2], strict=True)]
+    if n == 3:
+        # In a rotation the mean acceleration is all normal, and its change is not.
+        floored = [jnp.maximum(floored[0], (PHASE * lowest) ** 2)]
     rate = decay_rate([*floored, *squares[-2:]], top)
     power = squares[0]
     if n > 1:
