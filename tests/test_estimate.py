@@ -88,7 +88,9 @@ def test_of_an_oscillator(method):
     h, p = 0.2, method.tableau.order
     exact = 10 * error_constant(method.tableau) * h**p
     for phase in np.linspace(0.0, np.pi, 7):
-        assert 0.5 <= estimated(method, jnp.asarray(phase), h) / exact <= 2.5
+        # Three coefficients tell the amplitude only after some steps.
+        most = 2.5 if expansion(method.tableau).degree > 2 else 5.0
+        assert 0.5 <= estimated(method, jnp.asarray(phase), h) / exact <= most
 
 
 @pytest.mark.parametrize("method", [Gauss(1), Gauss(3), RadauIIA(2)], ids=str)

@@ -86,7 +86,10 @@ def rate_between(
 
 def growth(rate: FloatScalar, expected: FloatScalar) -> FloatScalar:
     """By how much a rate exceeds what is expected of a smooth motion; at least 1."""
-    return jnp.clip(_ratio(rate, DEADBAND * expected, LARGEST), 1, LARGEST)
+    # Rates below this are those of rounding errors.
+    least = float(jnp.finfo(rate.dtype).eps) ** (1 / 3)
+    usual = DEADBAND * jnp.maximum(expected, least)
+    return jnp.clip(_ratio(rate, usual, LARGEST), 1, LARGEST)
 
 
 def extrapolated(rate: FloatScalar, growth: FloatScalar, top: int, degrees: int) -> FloatScalar:
