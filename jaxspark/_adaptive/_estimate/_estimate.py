@@ -90,6 +90,8 @@ def estimate(
     `h a_{q-2}`. For smooth motions this is the error made in ten radians, in every phase, so that
     the error at a given time is proportional to it. For a jump `J` inside the step it is
     `K h |a_q|`, `K` between 0.5 and 2, as large as the error itself, at most `h J max b_i / 2`.
+    With three coefficients only (`q = 2`) it is several times too large for a moment, where the
+    mean acceleration vanishes.
 
     What it cannot see: a bump between all nodes and ends of a step; and a kink or a jump in a step
     whose smooth `a_q` is larger, for no datum of one step tells the two apart.
