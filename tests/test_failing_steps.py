@@ -91,8 +91,12 @@ def test_huge_step_diverges():
 
 
 @pytest.mark.parametrize(
-    "options", [{"rtol": 0.0}, {"atol": -1e-9}, {"rtol": np.nan}, {"max_iterations": 0}]
-)
+    "options",
+    [
+        {"rtol": 0.0}, {"atol": -1e-9}, {"rtol": np.nan}, {"rtol": np.inf}, {"max_iterations": 0},
+        {"max_iterations": True}, {"jacobian": "exact"},
+    ],
+)  # fmt: skip
 def test_newton_options(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         NewtonOptions(**options)

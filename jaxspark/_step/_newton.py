@@ -1,6 +1,8 @@
 """Newton's iteration for the stage equations, and when it stops."""
 
+import math
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import equinox as eqx
@@ -48,8 +50,8 @@ class NewtonOptions(eqx.Module):
         `((s + 1) nz + (m + 1) nlam + s npsi)^3`, with `(s + 1) ny` more in the parentheses unless
         `v = z`; `m` is `s`, or `s - 1` for Lobatto methods. Derivatives use it, too.
 
-    **Raises:** `ValueError` if a tolerance is not positive, `max_iterations` less than 1, or
-    `jacobian` another word.
+    **Raises:** `ValueError` if a tolerance is no positive number, `max_iterations` no positive
+    integer, or `jacobian` another word.
     """
 
     rtol: float | None = eqx.field(default=None, static=True)
@@ -60,10 +62,17 @@ class NewtonOptions(eqx.Module):
     def __check_init__(self):
         for name in ("rtol", "atol"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} must be positive; got {value}.")
-        if self.max_iterations < 1:
-            raise ValueError(f"max_iterations must be at least 1; got {self.max_iterations}.")
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise ValueError(f"{name} must be a Python number or None; got {value!r}.")
+            if not 0 < value < math.inf:
+                raise ValueError(f"{name} must be positive and finite; got {value}.")
+        count = self.max_iterations
+        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+            raise ValueError(
+                f"max_iterations must be a Python integer of at least 1; got {count!r}."
+            )
         if self.jacobian not in ("modified", "full"):
             raise ValueError(f'jacobian must be "modified" or "full"; got {self.jacobian!r}.')
 

@@ -12,6 +12,9 @@ from ._expansion import double_factorial
 
 # Trips of the iteration for the rate; each halves the logarithm of its error at least.
 TRIPS = 10
+# Of three coefficients the middle one counts less: the one below, which would balance it where the
+# lowest vanishes, is not known.
+MIDDLE = 0.3
 # Coefficients this far below their envelope tell no rates: an oscillation is at a zero of theirs.
 PHASE = 0.3
 # Rates that grow by more than this from degree to degree or step to step go on growing.
@@ -42,7 +45,9 @@ def decay_rate(squares: Sequence[FloatScalar], top: int) -> FloatScalar:
         b_{q-3}^2 X^3 + b_{q-2}^2 X^2 = b_{q-1}^2 X + b_q^2,
 
     of which there is one (Descartes), in every phase. It is found by `X <- sqrt((b_{q-1}^2 X +
-    b_q^2) / (b_{q-3}^2 X + b_{q-2}^2))`, whose logarithm has a slope of at most 1/2.
+    b_q^2) / (b_{q-3}^2 X + b_{q-2}^2))`, whose logarithm has a slope of at most 1/2. With three
+    coefficients it is `b_0^2 X^2 = 0.3 b_1^2 X + b_2^2`: the weight keeps the estimate of an
+    oscillation between half and two and a half times the right one, once its amplitude is known.
 
     **Arguments:**
 
@@ -57,7 +62,9 @@ def decay_rate(squares: Sequence[FloatScalar], top: int) -> FloatScalar:
     parts = [x / total for x in squares]
     if len(parts) == 2:
         return jnp.sqrt(jnp.clip(_ratio(parts[1], parts[0], 0.0), 0, bound))
-    b0, b1, b2, b3 = [jnp.zeros_like(total)] * (4 - len(parts)) + parts
+    if len(parts) == 3:
+        parts = [jnp.zeros_like(total), parts[0], MIDDLE * parts[1], parts[2]]
+    b0, b1, b2, b3 = parts
     x = jnp.ones_like(total)
     for _ in range(TRIPS):
         x = jnp.clip(jnp.sqrt(_ratio(b2 * x + b3, b0 * x + b1, bound**2)), 0, bound)

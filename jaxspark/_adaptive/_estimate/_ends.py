@@ -25,7 +25,7 @@ def free_parts(
 
     The true accelerations at an end solve the index-1 equations
 
-        p_z z' = f + r + reaction - p_t - p_y v,    g_yy (v, v) + ... = 0,    k_z z' = -k_t - k_y v.
+        p_z z' = f + r + reaction - p_t - p_y v,    d^2 g / dt^2 = 0,    k_z z' = -k_t - k_y v.
 
     At the polynomial's `z'` and the multipliers of the stages, continued to the end, their
     residual `(r_p, r_k)` gives the defect `x`, `h` times what is missing, by one solution with

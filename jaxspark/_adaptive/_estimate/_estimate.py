@@ -10,7 +10,7 @@ from ..._jax_internals import mix
 from ..._step import ModifiedJacobian, Stages
 from ..._system import FlatSystem
 from ..._tableau import SparkTableau
-from ._decay import decay_rate, extrapolated, largest_growth, PHASE, scaled_squares
+from ._decay import decay_rate, extrapolated, largest_growth, MIDDLE, PHASE, scaled_squares
 from ._ends import free_parts
 from ._expansion import double_factorial, Expansion, expansion
 
@@ -90,8 +90,6 @@ def estimate(
     `h a_{q-2}`. For smooth motions this is the error made in ten radians, in every phase, so that
     the error at a given time is proportional to it. For a jump `J` inside the step it is
     `K h |a_q|`, `K` between 0.5 and 2, as large as the error itself, at most `h J max b_i / 2`.
-    With three coefficients only (`q = 2`) it is several times too large for a moment, where the
-    mean acceleration vanishes.
 
     What it cannot see: a bump between all nodes and ends of a step; and a kink or a jump in a step
     whose smooth `a_q` is larger, for no datum of one step tells the two apart.
@@ -178,11 +176,13 @@ def _factors(
     floored = [jnp.maximum(a, b) for a, b in zip(squares[:-2], remembered[:-2], strict=True)]
     if n == 3:
         # In a rotation the mean acceleration is all normal, and its change is not.
-        floored = [jnp.maximum(floored[0], (PHASE * lowest) ** 2)]
+        weight = PHASE * double_factorial(top + 1 - n)
+        floored = [jnp.maximum(floored[0], (weight * lowest) ** 2)]
     rate = decay_rate([*floored, *squares[-2:]], top)
     power = squares[0]
     if n > 1:
-        power = power + squares[1] / jnp.where(rate > 0, rate**2, 1)
+        weight = MIDDLE if n == 3 else 1.0
+        power = power + weight * squares[1] / jnp.where(rate > 0, rate**2, 1)
     if n == 4:
         # Where both vanish for a moment, no datum of this step tells it.
         for before, after in zip(squares[:2], floored, strict=True):
