@@ -32,6 +32,18 @@ def loss(y, z, args):
     return jnp.sum(ys**2 * zs)
 
 
+def explicitly(y, z, args):
+    """By an explicit method, with adaptive steps."""
+    end = jaxspark.solve(
+        pendulum(), jaxspark.DOP853(), y, z, args, t1=0.4, max_steps=16, throw=False
+    )
+    return end.y1 @ end.z1
+
+
+def batch_of_gradients(y, z, args):
+    return jax.vmap(jax.grad(explicitly), (0, None, None))(jnp.stack([y, y]), z, args)
+
+
 def inputs():
     y, z = pendulum_start()
     return y, z, {key: jnp.asarray(value) for key, value in PENDULUM_ARGS.items()}
@@ -49,8 +61,10 @@ def round_trip(exported):
     [
         report,
         jax.value_and_grad(loss, argnums=(0, 1, 2)),
+        jax.value_and_grad(explicitly, argnums=(0, 1, 2)),
+        batch_of_gradients,
     ],
-    ids=["rollout", "gradient"],
+    ids=["rollout", "gradient", "explicit", "batch of gradients"],
 )
 def test_three_platforms(function):
     function = jax.jit(function)

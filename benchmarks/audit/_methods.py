@@ -42,6 +42,7 @@ class Method:
 
     - `name`: as a user writes it.
     - `method`: for `jaxspark.solve`, or a solver for `jaxspark.Projected`.
+    - `in_diffrax`: whether the latter.
     - `order`: of its error.
     - `tightest`: the tightest tolerance of the audit that it is asked for.
     """
@@ -50,22 +51,23 @@ class Method:
     method: Any
     order: int
     tightest: float = 1e-11
+    in_diffrax: bool = False
 
     @property
     def explicit(self) -> bool:
-        """Whether it is a solver of diffrax, whose steps are projected."""
-        return isinstance(self.method, diffrax.AbstractSolver)
+        """Whether its steps are explicit, and projected."""
+        return isinstance(self.method, diffrax.AbstractERK)
 
     def suits(self, mechanism: Mechanism) -> bool:
         """Whether it can solve this mechanism at all, as its documentation says."""
         lobatto = isinstance(self.method, jaxspark.Lobatto)
         if mechanism.massless and lobatto:
             return False
-        return mechanism.system.friction is None or lobatto or self.explicit
+        return mechanism.system.friction is None or lobatto or self.in_diffrax
 
     def runner(self, mechanism: Mechanism) -> Runner:
         """Compiles at the first call; other starts and tolerances need no compilation."""
-        solve = _projected if self.explicit else _solve
+        solve = _projected if self.in_diffrax else _solve
 
         @jax.jit
         def run(y, z, args, tolerance):
@@ -127,8 +129,10 @@ METHODS: dict[str, Method] = {
         Method("Lobatto(3)", jaxspark.Lobatto(3), 4, 1e-8),
         Method("Lobatto(4)", jaxspark.Lobatto(4), 6),
         Method("GGL(RadauIIA(3))", jaxspark.GGL(jaxspark.RadauIIA(3)), 5, 1e-10),
-        Method("Projected(DOP853)", jaxspark.DOP853(), 8),
-        Method("Projected(Dopri8)", diffrax.Dopri8(), 8),
-        Method("Projected(Tsit5)", diffrax.Tsit5(), 5, 1e-8),
+        Method("DOP853", jaxspark.DOP853(), 8),
+        Method("Tsit5", diffrax.Tsit5(), 5, 1e-8),
+        Method("Projected(DOP853)", jaxspark.DOP853(), 8, in_diffrax=True),
+        Method("Projected(Dopri8)", diffrax.Dopri8(), 8, in_diffrax=True),
+        Method("Projected(Tsit5)", diffrax.Tsit5(), 5, 1e-8, in_diffrax=True),
     )
 }

@@ -75,7 +75,7 @@ def _steps(mechanism: Mechanism, method: Method, start: Start, tolerance: float)
 
     **Raises:** `RuntimeError` if the run fails.
     """
-    run = _projected if method.explicit else _solved
+    run = _projected if method.in_diffrax else _solved
     ts, ys, zs, rejected, good = run(mechanism, method.method, start, jnp.asarray(tolerance))
     if not bool(good):
         raise RuntimeError(f"{mechanism.name} by {method.name} failed.")

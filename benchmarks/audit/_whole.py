@@ -15,7 +15,7 @@ SHORT = (
     "pendulum", "turntable", "snakeboard", "spatial_slider_crank", "appell_hamel", "rattleback",
     "kepler", "end_stop", "square_wave", "weak_kink", "wide_bump_from_rest", "mixed",
 )  # fmt: skip
-SHORT_METHODS = ("Gauss(3)", "Gauss(4)", "RadauIIA(3)", "Lobatto(4)", "Projected(DOP853)")
+SHORT_METHODS = ("Gauss(3)", "Gauss(4)", "RadauIIA(3)", "Lobatto(4)", "DOP853")
 SHORT_TOLERANCES = (1e-4, 1e-7, 1e-10)
 TINY = (1e-4, 1e-5)
 WORST = 10

@@ -9,15 +9,9 @@ import numpy as np
 import scipy.integrate
 from jaxtyping import Array, Float
 
+from .._explicit import quotient
 from .._implicit import stop_gradient
 
-
-# How much of the third-order estimate keeps the quotient from being too small.
-SHARE_OF_THIRD = 0.01
-# The errors of all steps add up.
-SAFETY = 3.0
-# Where the force jumps inside a step, the quotient may be this much smaller than the error.
-BLIND, STEEP = 9.0, 45.0
 
 _OF_SCIPY = scipy.integrate.DOP853
 _STAGES = _OF_SCIPY.n_stages
@@ -98,11 +92,7 @@ def _quotient(y0: Any, y1: Any, fifth: Any, k: Any) -> Any:
         unit = 1 + jnp.maximum(jnp.abs(a), jnp.abs(b))
         of_fifth = of_fifth + jnp.sum((five / unit) ** 2)
         of_third = of_third + jnp.sum((three / unit) ** 2)
-    total = of_fifth + SHARE_OF_THIRD * of_third
-    usable = (total > 0) & jnp.isfinite(total)
-    # An infinite estimate remains one.
-    share = jnp.where(usable, jnp.sqrt(of_fifth / jnp.where(usable, total, 1)), 1)
-    factor = SAFETY * share * jnp.minimum(BLIND, 1 + STEEP * share**3)
+    factor = quotient(of_fifth, of_third)
     return jax.tree.map(lambda e: (factor * e).astype(e.dtype), fifth)
 
 

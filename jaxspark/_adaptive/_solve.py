@@ -1,6 +1,5 @@
 """Adaptive solutions for those who do not want to put diffrax's parts together."""
 
-from numbers import Integral
 from typing import Any, Literal
 
 import diffrax
@@ -9,7 +8,6 @@ import jax
 import jax.core
 import jax.flatten_util
 import jax.numpy as jnp
-import numpy as np
 
 from .._consistent import (
     constraint_rank,
@@ -18,6 +16,8 @@ from .._consistent import (
     multipliers as multipliers_at,
 )
 from .._custom_types import Args, BoolScalar, RealScalarLike, State
+from .._driver import LARGEST, Tolerances
+from .._explicit import dop853_tableau, solve_explicitly, tableau_of_diffrax, Wanted
 from .._implicit import stop_gradient
 from .._kkt import LinearSolver, select_linear_solver
 from .._results import RESULTS
@@ -28,7 +28,9 @@ from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, 
 from .._tableau import AbstractSparkMethod
 from ._adjoint import DiscreteAdjoint
 from ._base import AbstractConstrainedSolver
+from ._checks import check_no_options, check_sizes, check_times, filled_tolerances
 from ._controller import PIController
+from ._dop853 import DOP853
 from ._events import as_events
 from ._ggl_solver import GGLSolver
 from ._segment import Options
@@ -39,7 +41,7 @@ from ._term import ConstrainedTerm
 
 def solve(
     system: AbstractConstrainedSystem,
-    method: AbstractSparkMethod | GGL,
+    method: AbstractSparkMethod | GGL | diffrax.AbstractERK,
     y0: State,
     z0: State,
     args: Args = None,
@@ -75,7 +77,11 @@ def solve(
     **Arguments:**
 
     - `system`, `y0`, `z0`, `args`: as for [`jaxspark.rollout`][].
-    - `method`: a SPARK method, or [`jaxspark.GGL`][] for what is stiff.
+    - `method`: a SPARK method; an explicit method, [`jaxspark.DOP853`][] or one of diffrax's, for
+        instance `diffrax.Tsit5()`, each of whose steps is projected onto the constraints; or
+        [`jaxspark.GGL`][] for what is stiff. Explicit methods take the least time to compile and,
+        unless the motion is stiff, to run. They are for ideal constraint forces, and without
+        `dense`, `events` and the options that concern Newton's iteration or diffrax.
     - `t0`, `t1`: initial and final time; time may run backward.
     - `rtol`, `atol`: relative and absolute tolerance of positions and velocities. Default: 1e-6
         in double and 1e-3 in single precision, and `atol = rtol`. The error of a smooth motion at
@@ -112,18 +118,38 @@ def solve(
     **Raises:** [`jaxspark.SolveError`][] on failure, if `throw`; `ValueError` and `TypeError` for
     input that can never be right.
 
-    Source: `diffrax.diffeqsolve` with [`jaxspark.ConstrainedTerm`][] and
-    [`jaxspark.DiffraxSolver`][] or [`jaxspark.GGLSolver`][].
+    Source: `diffrax.diffeqsolve` with [`jaxspark.DiffraxSolver`][] or [`jaxspark.GGLSolver`][].
     """
+    if not isinstance(method, AbstractSparkMethod | GGL | diffrax.AbstractERK):
+        raise TypeError(
+            f"method must be one such as Gauss(3), DOP853() or GGL(...); got {method!r}."
+        )
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     times = [jnp.asarray(t, dtype) for t in (t0, t1)]
     ts = None if ts is None else jnp.asarray(ts, dtype)
-    _check(times, ts, steps, dense, max_steps, max_events)
-    _check_sizes(first_step, max_step, controller)
+    check_times(times, ts, steps, dense, max_steps, max_events)
+    check_sizes(first_step, max_step, controller)
+    if isinstance(method, diffrax.AbstractERK):
+        given = {
+            "dense": dense, "events": events is not None, "controller": controller is not None,
+            "newton": newton is not None, "linear_solver": linear_solver is not None,
+            "adjoint": type(adjoint) is not DiscreteAdjoint,
+            "progress_meter": type(progress_meter) is not diffrax.NoProgressMeter,
+        }  # fmt: skip
+        check_no_options([name for name, asked in given.items() if asked])
+        rtol, atol = filled_tolerances(rtol, atol, dtype)
+        wanted = Wanted(
+            bool(steps), bool(multipliers), None if max_steps is None else int(max_steps),
+            consistency_tolerance(consistency_tol, dtype),
+        )  # fmt: skip
+        sizes = (first_step, max_step, rtol, atol)
+        args = as_args(args, dtype)
+        solution = _explicitly(system, method, (y0, z0), args, times, ts, sizes, wanted)
+        return solution if not throw else _or_error(system, solution, args)
     if controller is None:
         # As arrays: other values need no compilation.
-        rtol, atol = _tolerances(rtol, atol, dtype)
+        rtol, atol = filled_tolerances(rtol, atol, dtype)
         if isinstance(method, GGL) and not isinstance(atol, jax.core.Tracer) and atol == 0:
             raise ValueError("jaxspark.GGL needs atol > 0: coordinates may pass through zero.")
         rtol, atol = (jnp.asarray(x, dtype) for x in (rtol, atol))
@@ -147,11 +173,36 @@ def solve(
     if first_step is not None:
         first_step = jnp.asarray(first_step, dtype) * jnp.where(times[1] < times[0], -1, 1)
     solution = _solve(system, y0, z0, args, times[0], times[1], ts, first_step, options)
-    if not throw:
-        return solution
+    return solution if not throw else _or_error(system, solution, args)
+
+
+def _or_error(system: AbstractConstrainedSystem, solution: Solution, args: Args) -> Solution:
     return raise_on_failure(
         solution, lambda end: constraint_rank(system, end.t1, end.y1, end.z1, stop_gradient(args))
     )
+
+
+def _explicitly(
+    system: AbstractConstrainedSystem,
+    method: diffrax.AbstractERK,
+    start: tuple[State, State],
+    args: Args,
+    times: list[Any],
+    ts: Any,
+    sizes: tuple[Any, Any, Any, Any],
+    wanted: Wanted,
+) -> Solution:
+    """A solve by an explicit method, with its options as arrays: no values are compiled for."""
+    first_step, max_step, rtol, atol = sizes
+    dtype = times[0].dtype
+    span = jnp.abs(times[1] - times[0])
+    longest = LARGEST * span if max_step is None else jnp.asarray(max_step, dtype)
+    first = jnp.asarray(jnp.nan if first_step is None else first_step, dtype)
+    tolerances = Tolerances(jnp.asarray(rtol, dtype), jnp.asarray(atol, dtype), longest)
+    kind = type(method)
+    tableau = dop853_tableau() if kind is DOP853 else tableau_of_diffrax(kind)
+    ends = (times[0], times[1])
+    return solve_explicitly(system, tableau, *start, args, ends, ts, first, tolerances, wanted)
 
 
 def _solver(
@@ -177,63 +228,6 @@ def _solver(
     tight = 1e4 * float(jnp.finfo(dtype).eps)
     rtol, atol = (tight if x is None else x for x in tolerances)
     return GGLSolver(method, rtol, atol)
-
-
-def _check_sizes(first_step: Any, max_step: Any, controller: Any) -> None:
-    for name, value in (("first_step", first_step), ("max_step", max_step)):
-        if value is None or isinstance(value, jax.core.Tracer):
-            continue
-        if np.ndim(value) or not value > 0:
-            raise ValueError(f"{name} must be a positive number; got {value!r}.")
-    kind = diffrax.AbstractStepSizeController
-    if not (controller is None or isinstance(controller, kind)):
-        raise TypeError(f"controller must be a step size controller; got {controller!r}.")
-
-
-def _check(
-    times: list[Any], ts: Any, steps: bool, dense: bool, max_steps: Any, max_events: Any
-) -> None:
-    if steps and ts is not None:
-        raise ValueError("Give either ts or steps=True.")
-    if max_steps is None and (steps or dense):
-        raise ValueError("steps=True and dense=True need room for all steps: give max_steps.")
-    for name, value in (("max_steps", max_steps), ("max_events", max_events)):
-        if name == "max_steps" and value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be a positive Python integer; got {value!r}.")
-    if any(t.ndim for t in times):
-        raise ValueError("t0 and t1 must be scalars; use jax.vmap for a batch of them.")
-    if ts is not None and jnp.ndim(ts) != 1:
-        raise ValueError(f"ts must be a vector of times; its shape is {jnp.shape(ts)}.")
-    if ts is not None and ts.size == 0:
-        raise ValueError("ts has no times in it; leave it out to save the start and the end.")
-    if any(isinstance(x, jax.core.Tracer) for x in (*times, ts)):
-        return
-    if not all(np.isfinite(t) for t in times):
-        raise ValueError(f"t0 and t1 must be finite; got {times[0]} and {times[1]}.")
-    if ts is not None:
-        forward = 1 if times[1] >= times[0] else -1
-        inside = np.concatenate([times[:1], np.asarray(ts, times[0].dtype), times[1:]]) * forward
-        if not np.all(np.diff(inside) >= 0):
-            raise ValueError("ts must be in the order of time, and between t0 and t1.")
-
-
-def _tolerances(rtol: Any, atol: Any, dtype: Any) -> tuple[Any, Any]:
-    """Both of them with defaults, checked against the precision of the state."""
-    epsilon = float(jnp.finfo(dtype).eps)
-    rtol = (1e-6 if epsilon < 1e-10 else 1e-3) if rtol is None else rtol
-    atol = rtol if atol is None else atol
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        known = not isinstance(value, jax.core.Tracer)
-        if known and not (np.ndim(value) == 0 and np.isfinite(value) and value >= 0):
-            raise ValueError(f"{name} must be a number >= 0; got {value!r}.")
-    if all(not isinstance(x, jax.core.Tracer) and x < 10 * epsilon for x in (rtol, atol)):
-        raise ValueError(
-            f"rtol = {rtol:g} and atol = {atol:g} are below the rounding errors of {dtype}; at "
-            f"least one must reach {10 * epsilon:.2g}."
-        )
-    return rtol, atol
 
 
 @eqx.filter_jit

@@ -11,6 +11,8 @@ so; `jax_internals(False)`, or `JAXSPARK_PLAIN=1` in the environment, does witho
 0.10 | corrections are computed with every value |
 | the same | `later`: rules of derivatives are traced when they are needed | 0.10 | \
 they are traced always: slower to compile |
+| the same | `LinearMap`: solutions of linear equations, with rules traced when needed | 0.10 | \
+`jax.lax.custom_linear_solve`, which traces all rules for every derivative |
 | the same | `mix`: products with tableaus, and their transposes, are written out | 0.10 | \
 transposes are JAX's: gradients of large systems cost up to twice as much |
 | the same | `computed_once`: a boundary that XLA does not fuse across | 0.10 | \
@@ -37,6 +39,7 @@ is tried once, on numbers, before it is relied on; below, all that its rules nam
 from ._attach import attach_derivative as attach_derivative
 from ._lanes import any_lane as any_lane, kept_lane as kept_lane, loop_of as loop_of
 from ._later import later as later
+from ._linear_map import LinearMap as LinearMap
 from ._mix import mix as mix
 from ._once import computed_once as computed_once
 from ._opened import opened as opened

@@ -13,6 +13,8 @@ from ._select import ELEMENTWISE_LIMIT
 
 # Unknowns for which a loop is longer than the code without it.
 FEW = 2
+# Unknowns beyond which LAPACK is faster than a loop over the pivots.
+LARGEST_LOOP = 45
 
 
 def saddle_solve(
@@ -129,6 +131,84 @@ def _eliminate(
         work = jnp.where(np.arange(n)[:, None] == k, row[None, :], others)
     diagonal = jnp.diagonal(matrix)
     return work, _definite(jnp.stack(pivots) / jnp.where(diagonal == 0, 1, diagonal))
+
+
+def saddle_in_loops(
+    M: Float[Array, "nz nz"] | None, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
+) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
+    """The same as a short program: elimination as loops, by LAPACK where these are inaccurate.
+
+    It has no derivative.
+
+    **Returns:** the solution, and whether the matrix is regular.
+    """
+    if sum(C.shape) > LARGEST_LOOP:
+        u = _by_lapack(_matrix(M, C), rhs)
+        return u, jnp.all(jnp.isfinite(u))
+    u, good = _by_schur_rotation(M, C, rhs)
+
+    def body(carry):
+        _, C, _ = carry
+        # The loop overwrites C: what it changes, the compiler cannot hoist out of it.
+        return jnp.asarray(True), jnp.zeros_like(C), _by_pivoting(_matrix(M, C), rhs)
+
+    u = jax.lax.while_loop(lambda carry: ~carry[0], body, (good, C, u))[2]
+    return u, jnp.all(jnp.isfinite(u))
+
+
+def _by_pivoting(matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """Gauss-Jordan elimination with exchanges of rows, as a loop; NaN if the matrix is singular.
+
+    Each trip removes the first column and the row of the pivot, whose place the first row takes,
+    and appends what became of that row. Without calls to LAPACK, which would keep XLA from making
+    one piece of the loops around it.
+    """
+    n, k = rhs.shape
+    scale = jnp.max(jnp.abs(matrix), 1, keepdims=True)
+    work = jnp.concatenate([matrix, rhs], 1) / jnp.where(scale == 0, 1, scale)
+    rows = np.arange(n, dtype=np.int32)
+
+    def trip(j, carry):
+        work, smallest = carry
+        sizes = jnp.where(rows < n - j, jnp.abs(work[:, 0]), -1)
+        p = jnp.min(jnp.where(sizes == jnp.max(sizes), rows, n))
+        row = jax.lax.dynamic_index_in_dim(work, p, 0, False)
+        pivot = row[0]
+        row = row[1:] / jnp.where(pivot == 0, 1, pivot)
+        left = jnp.where((rows == p)[:, None], work[:1], work)[1:]
+        others = left[:, 1:] - left[:, :1] * row[None, :]
+        work = jnp.pad(jnp.concatenate([others, row[None, :]]), ((0, 0), (0, 1)))
+        return work, jnp.minimum(smallest, jnp.abs(pivot))
+
+    start = work, jnp.asarray(jnp.inf, work.dtype)
+    work, smallest = jax.lax.fori_loop(np.int32(0), np.int32(n), trip, start)
+    regular = smallest > singular_threshold(n, matrix.dtype)
+    return jnp.where(regular, work[:, :k], jnp.nan)
+
+
+def _by_schur_rotation(
+    M: Array | None, C: Array, rhs: Float[Array, "n k"]
+) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
+    m, nz = C.shape
+    epsilon = jnp.finfo(rhs.dtype).eps
+    work, good = jnp.concatenate([C.T, rhs[:nz]], 1), jnp.asarray(True)
+    if M is not None:
+        work, ratios = _by_rotation(M, work)
+        good = _definite(ratios)
+    if m == 0:
+        return work, good
+    products = _sum_of_products(C, work)
+    lam, ratios = _by_rotation(products[:, :m], products[:, m:] - rhs[nz:])
+    x = work[:, m:] - _sum_of_products(work[:, :m], lam)
+    terms = C[:, :, None] * x[None, :, :]
+    scale = jnp.abs(rhs[nz:]) + jnp.sum(jnp.abs(terms), 1)
+    wrong = jnp.abs(jnp.sum(terms, 1) - rhs[nz:])
+    accurate = jnp.max(wrong) <= epsilon**0.75 * jnp.max(scale)
+    return jnp.concatenate([x, lam]), good & _definite(ratios) & accurate
+
+
+def _sum_of_products(a: Float[Array, "l m"], b: Float[Array, "m n"]) -> Float[Array, "l n"]:
+    return jnp.sum(a[:, :, None] * b[None, :, :], 1)
 
 
 def saddle_by_rows(

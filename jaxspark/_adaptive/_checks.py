@@ -1,0 +1,78 @@
+"""Checks of what `solve` is given; each error says what is wrong."""
+
+from numbers import Integral
+from typing import Any
+
+import diffrax
+import jax.core
+import jax.numpy as jnp
+import numpy as np
+
+
+def check_sizes(first_step: Any, max_step: Any, controller: Any) -> None:
+    """Sizes of steps are positive, and a controller is one."""
+    for name, value in (("first_step", first_step), ("max_step", max_step)):
+        if value is None or isinstance(value, jax.core.Tracer):
+            continue
+        if np.ndim(value) or not value > 0:
+            raise ValueError(f"{name} must be a positive number; got {value!r}.")
+    kind = diffrax.AbstractStepSizeController
+    if not (controller is None or isinstance(controller, kind)):
+        raise TypeError(f"controller must be a step size controller; got {controller!r}.")
+
+
+def check_times(
+    times: list[Any], ts: Any, steps: bool, dense: bool, max_steps: Any, max_events: Any
+) -> None:
+    """Times are finite, in order, and what is to be saved has room."""
+    if steps and ts is not None:
+        raise ValueError("Give either ts or steps=True.")
+    if max_steps is None and (steps or dense):
+        raise ValueError("steps=True and dense=True need room for all steps: give max_steps.")
+    for name, value in (("max_steps", max_steps), ("max_events", max_events)):
+        if name == "max_steps" and value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be a positive Python integer; got {value!r}.")
+    if any(t.ndim for t in times):
+        raise ValueError("t0 and t1 must be scalars; use jax.vmap for a batch of them.")
+    if ts is not None and jnp.ndim(ts) != 1:
+        raise ValueError(f"ts must be a vector of times; its shape is {jnp.shape(ts)}.")
+    if ts is not None and ts.size == 0:
+        raise ValueError("ts has no times in it; leave it out to save the start and the end.")
+    if any(isinstance(x, jax.core.Tracer) for x in (*times, ts)):
+        return
+    if not all(np.isfinite(t) for t in times):
+        raise ValueError(f"t0 and t1 must be finite; got {times[0]} and {times[1]}.")
+    if ts is not None:
+        forward = 1 if times[1] >= times[0] else -1
+        inside = np.concatenate([times[:1], np.asarray(ts, times[0].dtype), times[1:]]) * forward
+        if not np.all(np.diff(inside) >= 0):
+            raise ValueError("ts must be in the order of time, and between t0 and t1.")
+
+
+def filled_tolerances(rtol: Any, atol: Any, dtype: Any) -> tuple[Any, Any]:
+    """Both of them with defaults, checked against the precision of the state."""
+    epsilon = float(jnp.finfo(dtype).eps)
+    rtol = (1e-6 if epsilon < 1e-10 else 1e-3) if rtol is None else rtol
+    atol = rtol if atol is None else atol
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        known = not isinstance(value, jax.core.Tracer)
+        if known and not (np.ndim(value) == 0 and np.isfinite(value) and value >= 0):
+            raise ValueError(f"{name} must be a number >= 0; got {value!r}.")
+    if all(not isinstance(x, jax.core.Tracer) and x < 10 * epsilon for x in (rtol, atol)):
+        raise ValueError(
+            f"rtol = {rtol:g} and atol = {atol:g} are below the rounding errors of {dtype}; at "
+            f"least one must reach {10 * epsilon:.2g}."
+        )
+    return rtol, atol
+
+
+def check_no_options(given: list[str]) -> None:
+    """None of the options that explicit methods do not have is given."""
+    if given:
+        raise ValueError(
+            f"Explicit methods have no {', '.join(given)}. For dense output save at ts or with "
+            "steps=True; for events and the rest use a SPARK method such as jaxspark.Gauss(3), or "
+            "diffrax.diffeqsolve with jaxspark.Projected and jaxspark.UnderlyingTerm."
+        )

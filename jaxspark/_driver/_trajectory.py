@@ -1,0 +1,267 @@
+r"""A recorded motion as a differentiable function of where it starts and of what moves it.
+
+With the sizes of the steps held constant the accepted steps are `x_{k+1} = Phi(t_k, h_k, x_k, p)`,
+and a state between two of them is one more such step from the earlier one. Tangents satisfy
+
+    dx_{k+1} - Phi_x dx_k = Phi_p dp + Phi_t dt_k + Phi_h dh_k,
+
+a block-bidiagonal system of linear equations. Its solution is a `LinearMap`: forward mode is the
+sweep over the steps from the first to the last, reverse mode that from the last to the first, both
+over the recorded rows. All times move with `t0`. The last step ends at `t1`, which determines its
+size; a shorter step ends at the time that is saved.
+
+Source: J. M. Sanz-Serna, *Symplectic Runge-Kutta schemes for adjoint equations, automatic
+differentiation, optimal control, and more*, SIAM Review 58 (2016), section 2, for discrete
+adjoints.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.custom_batching
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._custom_types import BoolScalar, FloatScalar, IntScalar
+from .._implicit import stop_gradient
+from .._jax_internals import LinearMap
+from ._record import Problem, Progress, record, Rows
+
+
+class Given(NamedTuple):
+    """What the equations of the tangents depend on: parameters, rows, `ts`, numbers of steps."""
+
+    parameters: Any
+    rows: Rows
+    ts: Float[Array, " nts"]
+    accepted: IntScalar
+
+
+class Unknowns(NamedTuple):
+    """Tangents, or the right-hand sides of their equations.
+
+    - `x`, `saved`: of the states at the starts of all steps, and at the saved times.
+    - `parameters`: of those that are differentiated.
+    - `t`: of all times; `h`: of the size of the last step; `hs`: of the sizes of shorter steps.
+    """
+
+    x: Float[Array, "size2 n"]
+    saved: Float[Array, "nts1 n"]
+    parameters: Any
+    t: FloatScalar
+    h: FloatScalar
+    hs: Float[Array, " nts1"]
+
+
+class _Task(NamedTuple):
+    """One step: where it starts, its size, its evaluations; the rows of its start and its end."""
+
+    t: FloatScalar
+    h: FloatScalar
+    x: Float[Array, " n"]
+    count: IntScalar
+    row: IntScalar
+    saves: BoolScalar
+    j: IntScalar
+
+
+def _at(rows: Array, index: Any) -> Array:
+    return jax.lax.dynamic_index_in_dim(rows, index, 0, False)
+
+
+def _add_at(rows: Array, row: Array, index: Any) -> Array:
+    return jax.lax.dynamic_update_index_in_dim(rows, _at(rows, index) + row, index, 0)
+
+
+def _task(given: Given, number: IntScalar) -> _Task:
+    """The steps in the order of time, then the shorter ones."""
+    rows = given.rows
+    saves = number >= given.accepted
+    j = jnp.where(saves, number - given.accepted, 0)
+    row = jnp.where(saves, _at(rows.parents, j), number)
+    t, h, count = _at(rows.t, row), _at(rows.h, row), _at(rows.count, row)
+    if given.ts.size:
+        time = _at(given.ts, jnp.minimum(j, given.ts.size - 1))
+        h = jnp.where(saves, time - t, h)
+        count = jnp.where(saves, _at(rows.saved_count, j), count)
+    return _Task(t, h, _at(rows.x, row), count, row, saves, j)
+
+
+class Sweeps:
+    """The rules of the linear map for a method.
+
+    **Arguments:**
+
+    - `method`: makes steps, and their tangents and cotangents.
+    - `smooth`: the same method by operations that JAX can differentiate, for second derivatives.
+    """
+
+    def __init__(self, method: Any, smooth: Any):
+        self.method, self.smooth = method, smooth
+        self.map = LinearMap(self.forward, self.backward, self.matvec, lanes=each_lane)
+
+    def forward(self, given: Given, lin: Unknowns) -> Unknowns:
+        """From the first step to the last."""
+
+        def body(carry):
+            number, x, saved = carry
+            task = _task(given, number)
+            last = number == given.accepted - 1
+            dh = jnp.where(last, lin.h, jnp.zeros_like(lin.h))
+            dh = jnp.where(task.saves, _at(lin.hs, task.j), dh)
+            tangents = (lin.parameters, lin.t, dh, _at(x, task.row))
+            dx = self.method.push(given.parameters, task.t, task.h, task.x, task.count, tangents)
+            # What is no end of a step of this kind goes to the last row, which is no result.
+            next_row = jnp.where(task.saves, x.shape[0] - 1, task.row + 1)
+            j = jnp.where(task.saves, task.j, saved.shape[0] - 1)
+            return number + 1, _add_at(x, dx, next_row), _add_at(saved, dx, j)
+
+        zero = jnp.zeros((), jnp.int32)
+        total = given.accepted + given.ts.size
+        _, x, saved = jax.lax.while_loop(lambda c: c[0] < total, body, (zero, lin.x, lin.saved))
+        return lin._replace(x=x, saved=saved)
+
+    def backward(self, given: Given, to: Unknowns) -> Unknowns:
+        """From the last step to the first."""
+
+        def body(carry):
+            number, to = carry
+            number = number - 1
+            task = _task(given, number)
+            end = jnp.where(task.saves, _at(to.saved, task.j), _at(to.x, task.row + 1))
+            to_t, to_h, to_x, to_parameters = self.method.pull(
+                given.parameters, task.t, task.h, task.x, task.count, end, to.parameters
+            )
+            zero = jnp.zeros_like(to_h)
+            last = (number == given.accepted - 1) & ~task.saves
+            to = Unknowns(
+                _add_at(to.x, to_x, task.row), to.saved, to_parameters, to.t + to_t,
+                to.h + jnp.where(last, to_h, zero),
+                _add_at(to.hs, jnp.where(task.saves, to_h, zero), task.j),
+            )  # fmt: skip
+            return number, to
+
+        total = given.accepted + given.ts.size
+        return jax.lax.while_loop(lambda c: c[0] > 0, body, (total, to))[1]
+
+    def matvec(self, given: Given, unknowns: Unknowns) -> Unknowns:
+        """The equations of all steps at once, for derivatives of derivatives."""
+        rows, size = given.rows, given.rows.t.size
+        push = lambda t, h, x, count, dh, dx: self.smooth.push(
+            given.parameters, t, h, x, count, (unknowns.parameters, unknowns.t, dh, dx),
+            bounded=True,
+        )  # fmt: skip
+        steps = jnp.arange(size, dtype=jnp.int32)
+        on = steps < given.accepted
+        # Rows that are no steps are those of the first, so that all is finite.
+        row = jnp.where(on, steps, 0)
+        dh = jnp.where(steps == given.accepted - 1, unknowns.h, 0.0)
+        ends = jax.vmap(push)(
+            rows.t[row], rows.h[row], rows.x[row], rows.count[row], dh, unknowns.x[:-1]
+        )
+        x = unknowns.x.at[1:].add(-jnp.where(on[:, None], ends, 0))
+        saved = unknowns.saved
+        if given.ts.size:
+            row = rows.parents[:-1]
+            ends = jax.vmap(push)(
+                rows.t[row], given.ts - rows.t[row], rows.x[row], rows.saved_count[:-1],
+                unknowns.hs[:-1], unknowns.x[row],
+            )  # fmt: skip
+            saved = saved.at[:-1].add(-ends)
+        return unknowns._replace(x=x, saved=saved)
+
+
+def each_lane(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of each lane of a batch: one after another on CPUs, else side by side.
+
+    On a CPU lanes in a loop wait for nobody, and one lane fills the vector units as far as they
+    can be filled by small matrices.
+    """
+
+    def call(*operands):
+        return jax.lax.platform_dependent(
+            *operands,
+            cpu=lambda *x: jax.lax.map(lambda lane: function(*lane), x),
+            default=jax.vmap(function),
+        )
+
+    return call
+
+
+def _by_lanes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of a PyTree of arrays, with `each_lane` as its `jax.vmap`."""
+    own = jax.custom_batching.custom_vmap(function)
+
+    @own.def_vmap
+    def _(size, batched, operand):
+        full = jax.tree.map(
+            lambda x, b: x if b else jnp.broadcast_to(x, (size, *jnp.shape(x))), operand, batched[0]
+        )
+        out = each_lane(function)(full)
+        return out, jax.tree.map(lambda _: True, out)
+
+    return own
+
+
+def trajectory(method: Any, smooth: Any, problem: Problem, size: int | None) -> Progress:
+    """The motion, differentiable with respect to all of the problem but its tolerances.
+
+    **Arguments:**
+
+    - `method`, `smooth`: see `Sweeps`.
+    - `problem`: what is to be solved.
+    - `size`: how many steps there is room for; without room there are no derivatives.
+    """
+    sweeps = Sweeps(method, smooth)
+    run = _by_lanes(lambda problem: record(method, problem, size))
+
+    @eqx.filter_custom_jvp
+    def motion(problem):
+        return run(stop_gradient(problem))
+
+    @motion.def_jvp
+    def _(primals, tangents):
+        (problem,), (change,) = primals, tangents
+        if size is None:
+            raise ValueError("Derivatives need room for the steps: give max_steps.")
+        now = motion(problem)
+        return now, _tangents(sweeps, problem, change, now)
+
+    return motion(problem)
+
+
+def _tangents(sweeps: Sweeps, problem: Problem, change: Any, now: Progress) -> Any:
+    """The tangent of the progress; `None` where there is none."""
+
+    def filled(value: Any, tangent: Any) -> Any:
+        return jnp.zeros_like(value) if tangent is None else tangent
+
+    moving, _ = problem.parameters
+    leaves, structure = jax.tree.flatten(moving)
+    moved = structure.flatten_up_to(change.parameters[0])
+    moved = structure.unflatten([filled(a, b) for a, b in zip(leaves, moved, strict=True)])
+    dt0 = filled(problem.t0, change.t0)
+    dx0 = filled(problem.x0, change.x0)
+    dts = filled(problem.ts, change.ts)
+    arrived = now.t == problem.t1
+    to_end = jnp.where(arrived, filled(problem.t1, change.t1) - dt0, jnp.zeros_like(dt0))
+    rows = now.rows
+    assert rows is not None
+    lin = Unknowns(
+        jnp.zeros_like(rows.x).at[0].set(dx0), jnp.zeros_like(rows.saved), moved, dt0, to_end,
+        jnp.concatenate([dts - dt0, jnp.zeros_like(dt0)[None]]),
+    )  # fmt: skip
+    accepted = now.totals.accepted
+    given = Given(problem.parameters, rows, problem.ts, accepted)
+    found = sweeps.map(given, lin)
+    last = jnp.arange(rows.h.size, dtype=jnp.int32) == accepted - 1
+    nothing = jax.tree.map(lambda _: None, now)
+    return nothing._replace(
+        t=dt0 + to_end, x=_at(found.x, accepted),
+        rows=nothing.rows._replace(
+            t=jnp.broadcast_to(dt0, rows.t.shape), h=jnp.where(last, to_end, 0.0),
+            x=found.x, saved=found.saved,
+        ),
+    )  # fmt: skip

@@ -1,0 +1,166 @@
+"""Adaptive solutions by explicit methods."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._consistent import ConstraintResiduals, flat_residuals, multipliers as multipliers_at
+from .._custom_types import Args, FloatScalar, State
+from .._driver import Problem, Progress, Tolerances, trajectory
+from .._implicit import stop_gradient
+from .._kkt import saddle_solve
+from .._results import RESULTS
+from .._rollout import initial_result, Solution, Statistics
+from .._system import AbstractConstrainedSystem, FlatSystem, flatten
+from ._field import Field
+from ._step import ExplicitStep, NONFINITE, OFF_CONSTRAINTS, SINGULAR
+from ._tableau import ExplicitTableau
+
+
+# Unknowns beyond which matrices of a system with blocks are too large to be dense.
+LARGEST_DENSE = 256
+
+
+class Wanted(NamedTuple):
+    """What is to be saved, and how far to go; hashable.
+
+    - `steps`, `multipliers`: see [`jaxspark.solve`][].
+    - `max_steps`: the largest number of trials, or `None`.
+    - `consistency_tol`: of the initial values, or `None`.
+    """
+
+    steps: bool
+    multipliers: bool
+    max_steps: int | None
+    consistency_tol: float | None
+
+
+def check_explicit(flat: FlatSystem, name: str) -> None:
+    """Raise if explicit methods cannot solve this system.
+
+    **Raises:** `ValueError`.
+    """
+    if not flat.ideal:
+        raise ValueError(
+            f"{name} is for constraints whose forces are ideal; this system has friction, r or "
+            "reaction of its own. Use jaxspark.Lobatto(3), or in diffrax.diffeqsolve "
+            "jaxspark.Projected with jaxspark.UnderlyingTerm."
+        )
+    size = flat.nz + flat.nlam + flat.npsi
+    if flat.structure is not None and size > LARGEST_DENSE:
+        raise ValueError(
+            f"{name} in jaxspark.solve has dense matrices, too large for {size} velocities and "
+            "multipliers. Use jaxspark.Gauss(3), or in diffrax.diffeqsolve jaxspark.Projected with "
+            "jaxspark.UnderlyingTerm: both make use of blocks."
+        )
+
+
+@eqx.filter_jit
+def solve_explicitly(
+    system: AbstractConstrainedSystem,
+    tableau: ExplicitTableau,
+    y0: State,
+    z0: State,
+    args: Args,
+    times: tuple[FloatScalar, FloatScalar],
+    ts: Float[Array, " nts"] | None,
+    first_step: FloatScalar,
+    tolerances: Tolerances,
+    wanted: Wanted,
+) -> Solution:
+    """See [`jaxspark.solve`][].
+
+    **Arguments:**
+
+    - `first_step`: NaN if it is to be chosen.
+    """
+    t0, t1 = times
+    flat, y, z = flatten(system, t0, y0, z0, args)
+    check_explicit(flat, tableau.name)
+    initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
+    first = initial_result(t0, y, z, initial, wanted.consistency_tol)
+    # What the forces of constraints would be, the matrix says.
+    own = eqx.tree_at(lambda s: (s.r, s.reaction), flat, (None, None), is_leaf=lambda x: x is None)
+    arrays, static = eqx.partition(own, eqx.is_array)
+    size = wanted.max_steps
+    problem = Problem(
+        t0, t1, jnp.concatenate([y, z]), eqx.partition(arrays, eqx.is_inexact_array),
+        jnp.zeros(0, t0.dtype) if ts is None else ts, stop_gradient(first_step),
+        stop_gradient(tolerances), jnp.asarray(2**30 if size is None else size, jnp.int32),
+        first == RESULTS.successful,
+    )  # fmt: skip
+    method = ExplicitStep(Field(static), tableau)
+    smooth = ExplicitStep(Field(static, _differentiable_solve), tableau)
+    end = trajectory(method, smooth, problem, size)
+    return _solution(system, args, flat, problem, end, ts, initial, first, wanted)
+
+
+def _differentiable_solve(M: Any, C: Any, rhs: Any) -> tuple[Any, Any]:
+    nz = C.shape[1]
+    solution = jnp.concatenate(saddle_solve(M, C, rhs[:nz], rhs[nz:]))
+    return solution, jnp.all(jnp.isfinite(solution))
+
+
+def _result(problem: Problem, end: Progress, first: RESULTS, ts: Any) -> RESULTS:
+    arrived = end.t == problem.t1
+    reasons = [
+        (SINGULAR, RESULTS.singular),
+        (NONFINITE, RESULTS.nonfinite),
+        (OFF_CONSTRAINTS, RESULTS.projection_failed),
+    ]
+    result = RESULTS.where(end.stuck, RESULTS.step_size_too_small, RESULTS.max_steps_reached)
+    for verdict, reason in reasons:
+        result = RESULTS.where(end.stuck & (end.verdict == verdict), reason, result)
+    result = RESULTS.where(arrived, RESULTS.successful, result)
+    if ts is not None:
+        # Only where `ts` is traced: else it was checked before.
+        low, high = jnp.minimum(problem.t0, problem.t1), jnp.maximum(problem.t0, problem.t1)
+        lost = (result == RESULTS.successful) & jnp.any((ts < low) | (ts > high))
+        result = RESULTS.where(lost, RESULTS.time_outside, result)
+    return RESULTS.where(first == RESULTS.successful, result, first)
+
+
+def _solution(
+    system: AbstractConstrainedSystem,
+    args: Args,
+    flat: FlatSystem,
+    problem: Problem,
+    end: Progress,
+    ts: Any,
+    initial: ConstraintResiduals,
+    first: RESULTS,
+    wanted: Wanted,
+) -> Solution:
+    """The rows that were asked for; where the motion had ended before, they repeat its end."""
+    rows, totals = end.rows, end.totals
+    if wanted.steps:
+        assert rows is not None
+        passed = jnp.arange(rows.t.size, dtype=jnp.int32) < totals.accepted
+        saved_times, saved = jnp.where(passed, rows.t, end.t), rows.x[:-1]
+    elif ts is not None:
+        assert rows is not None
+        passed = jnp.arange(ts.size, dtype=jnp.int32) < end.saved
+        saved_times, saved = jnp.where(passed, ts, end.t), rows.saved[:-1]
+    else:
+        passed = jnp.array([True, False])
+        saved_times = jnp.stack([problem.t0, end.t])
+        saved = jnp.stack([problem.x0, end.x])
+    saved = jnp.where(passed[:, None], saved, end.x[None, :])
+    unravel = lambda x: (flat.unravel_y(x[: flat.ny]), flat.unravel_z(x[flat.ny :]))
+    ys, zs = jax.vmap(unravel)(saved)
+    y1, z1 = unravel(end.x)
+    reported = multipliers_at(system, saved_times, ys, zs, args) if wanted.multipliers else None
+    stats = Statistics(
+        totals.accepted, totals.rejected, totals.failed,
+        totals.iterations, totals.most, totals.max_g, totals.max_gdot, totals.max_k,
+    )  # fmt: skip
+    initial = ConstraintResiduals(
+        flat.unravel_lam(initial.g), flat.unravel_lam(initial.gdot), flat.unravel_psi(initial.k)
+    )
+    return Solution(
+        saved_times, ys, zs, reported, end.t, y1, z1, _result(problem, end, first, ts),
+        stop_gradient(stats), initial,
+    )  # fmt: skip
