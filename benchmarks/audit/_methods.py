@@ -63,7 +63,10 @@ class Method:
         lobatto = isinstance(self.method, jaxspark.Lobatto)
         if mechanism.massless and lobatto:
             return False
-        return mechanism.system.friction is None or lobatto or self.in_diffrax
+        system = mechanism.system
+        if self.explicit and not self.in_diffrax:
+            return system.friction is None and system.r is None and system.reaction is None
+        return system.friction is None or lobatto or self.in_diffrax
 
     def runner(self, mechanism: Mechanism) -> Runner:
         """Compiles at the first call; other starts and tolerances need no compilation."""

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
+from .._implicit import stop_gradient
 from ._control import adapt, Control, first_step, PROBE, scaled_error, start, Tolerances
 
 
@@ -217,6 +218,8 @@ def _after_trial(
     probing = ~now.probed & ~last
     keep = keep & ~probing
     control = jax.tree.map(lambda a, b: jnp.where(probing, a, b), start(first), control)
+    # Derivatives hold the sizes of steps constant.
+    control = stop_gradient(control)
     t1 = jnp.where(last, problem.t1, now.t + h)
     failed = ~jnp.isfinite(error)
     totals, one = now.totals, jnp.ones((), jnp.int32)

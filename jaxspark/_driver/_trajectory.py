@@ -18,15 +18,12 @@ adjoints.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
-import jax.custom_batching
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
-from .._implicit import stop_gradient
-from .._jax_internals import LinearMap
+from .._jax_internals import LinearMap, ruled
 from ._record import Problem, Progress, record, Rows
 
 
@@ -190,21 +187,6 @@ def each_lane(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _by_lanes(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of a PyTree of arrays, with `each_lane` as its `jax.vmap`."""
-    own = jax.custom_batching.custom_vmap(function)
-
-    @own.def_vmap
-    def _(size, batched, operand):
-        full = jax.tree.map(
-            lambda x, b: x if b else jnp.broadcast_to(x, (size, *jnp.shape(x))), operand, batched[0]
-        )
-        out = each_lane(function)(full)
-        return out, jax.tree.map(lambda _: True, out)
-
-    return own
-
-
 def trajectory(method: Any, smooth: Any, problem: Problem, size: int | None) -> Progress:
     """The motion, differentiable with respect to all of the problem but its tolerances.
 
@@ -215,21 +197,16 @@ def trajectory(method: Any, smooth: Any, problem: Problem, size: int | None) -> 
     - `size`: how many steps there is room for; without room there are no derivatives.
     """
     sweeps = Sweeps(method, smooth)
-    run = _by_lanes(lambda problem: record(method, problem, size))
 
-    @eqx.filter_custom_jvp
-    def motion(problem):
-        return run(stop_gradient(problem))
+    def run(problem: Problem) -> Progress:
+        return record(method, problem, size)
 
-    @motion.def_jvp
-    def _(primals, tangents):
-        (problem,), (change,) = primals, tangents
+    def tangent(problem: Problem, change: Any, now: Progress) -> Any:
         if size is None:
             raise ValueError("Derivatives need room for the steps: give max_steps.")
-        now = motion(problem)
-        return now, _tangents(sweeps, problem, change, now)
+        return _tangents(sweeps, problem, change, now)
 
-    return motion(problem)
+    return ruled(run, tangent, problem, lanes=each_lane)
 
 
 def _tangents(sweeps: Sweeps, problem: Problem, change: Any, now: Progress) -> Any:

@@ -13,6 +13,8 @@ so; `jax_internals(False)`, or `JAXSPARK_PLAIN=1` in the environment, does witho
 they are traced always: slower to compile |
 | the same | `LinearMap`: solutions of linear equations, with rules traced when needed | 0.10 | \
 `jax.lax.custom_linear_solve`, which traces all rules for every derivative |
+| the same | `ruled`: custom rules that reverse mode of scans does not drop | 0.10 | \
+`jax.custom_jvp`: on JAX 0.10 second derivatives in scans differentiate loops, forward only |
 | the same | `mix`: products with tableaus, and their transposes, are written out | 0.10 | \
 transposes are JAX's: gradients of large systems cost up to twice as much |
 | the same | `computed_once`: a boundary that XLA does not fuse across | 0.10 | \
@@ -44,6 +46,7 @@ from ._mix import mix as mix
 from ._once import computed_once as computed_once
 from ._opened import opened as opened
 from ._options import accepted as accepted
+from ._ruled import ruled as ruled
 from ._sparsity import (
     depends_on as depends_on,
     inner_programs as inner_programs,

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
-from ._primitive import ad, batching, mlir, moved_to_front, OwnPrimitive
+from ._primitive import ad, batching, mlir, moved_to_front, OwnPrimitive, zero_tangent
 from ._understood import not_understood
 
 
@@ -68,7 +68,7 @@ def _register_any(primitive: Any) -> None:
     # What it takes and gives has no derivative.
     ad.primitive_jvps[primitive] = lambda primals, _: (
         any_p.bind(*primals),
-        ad.Zero.from_primal_value(primals[0]),  # pyright: ignore[reportAttributeAccessIssue]
+        zero_tangent(primals[0]),
     )
 
 

@@ -106,3 +106,10 @@ def moved_to_front(operands: Any, axes: Any) -> tuple[Any, list[Any]]:
     size = next(x.shape[axis] for x, axis in pairs if axis is not None)
     moved = [x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in pairs]
     return size, moved
+
+
+def zero_tangent(x: Any) -> Any:
+    """The tangent of `x` where there is none, symbolically."""
+    inexact = jnp.issubdtype(jnp.result_type(x), jnp.inexact)
+    dtype = jnp.result_type(x) if inexact else jax.dtypes.float0
+    return ad.Zero(jax.core.ShapedArray(jnp.shape(x), dtype))
