@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.core
 import jax.numpy as jnp
 
 from ._switch import allowed
@@ -112,4 +113,5 @@ def zero_tangent(x: Any) -> Any:
     """The tangent of `x` where there is none, symbolically."""
     inexact = jnp.issubdtype(jnp.result_type(x), jnp.inexact)
     dtype = jnp.result_type(x) if inexact else jax.dtypes.float0
+    assert ad is not None
     return ad.Zero(jax.core.ShapedArray(jnp.shape(x), dtype))

@@ -5,6 +5,8 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.core
+import jax.custom_batching
 import jax.numpy as jnp
 
 from ._primitive import ad, batching, mlir, moved_to_front, OwnPrimitive, zero_tangent
@@ -70,7 +72,8 @@ def _plain(function: Callable[[Any], Any], tangent: Tangent, operand: Any, lanes
     @run.def_jvp
     def _(primals, tangents):
         output = run(*primals)
-        return output, tangent(*primals, *tangents, output)
+        (operand,), (change,) = primals, tangents
+        return output, tangent(operand, change, output)
 
     return run(operand)
 
