@@ -17,7 +17,11 @@ class GGL:
 
     `jaxspark.solve(system, jaxspark.GGL(jaxspark.RadauIIA(3)), ...)` integrates mechanisms with
     stiff springs, bushings or beams, once their oscillations are damped or as small as the
-    tolerance, with steps that do not depend on the stiffness.
+    tolerance, with steps that do not depend on the stiffness. These are at most a tenth of the
+    interval, as always in `solve`; `max_step=jnp.inf` lifts that.
+
+    The error of velocities counts times the step size, and only that of a single step: velocities
+    are less accurate than coordinates, by far where forces jump.
 
     Declare stiff potentials by [`jaxspark.Elongated`][]. Left in the forces they are integrated,
     too, but Newton's iteration then meets forces that are far from linear, which is less safe, and
