@@ -9,13 +9,11 @@ import scipy.integrate
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
-from ._tableau import ExplicitTableau, weighted
+from ._tableau import ExplicitTableau, SAFETY, weighted
 
 
 # How much of the third-order estimate keeps the quotient from being too small.
 SHARE_OF_THIRD = 0.01
-# The errors of all steps add up.
-SAFETY = 3.0
 # Where the force jumps inside a step, the quotient may be this much smaller than the error.
 BLIND, STEEP = 9.0, 45.0
 
