@@ -105,6 +105,19 @@ def test_every_step_saved():
     np.testing.assert_allclose(again.ys, solution.ys[1:count], atol=1e-14)
 
 
+def test_dense_output():
+    """At any time of the motion the state that would have been saved there."""
+    times = np.array([0.0, 0.3, 1.234, 2.999, 3.0])
+    solution = swing(dense=True, max_steps=64)
+    ys, zs = solution.evaluate(times)
+    saved = swing(ts=times)
+    np.testing.assert_allclose(ys, saved.ys, atol=1e-14)
+    np.testing.assert_allclose(zs, saved.zs, atol=1e-14)
+    assert np.all(np.isnan(solution.evaluate(np.array([-0.1, 3.1]))[0]))
+    back = swing(t0=3.0, t1=0.0, start=(solution.y1, solution.z1), dense=True, max_steps=64)
+    np.testing.assert_allclose(back.evaluate(times[1:4])[0], ys[1:4], atol=1e-7)
+
+
 def test_nothing_to_project():
     """Two oscillators without constraints, by SciPy."""
     args = {"k": 4.0}
@@ -236,7 +249,6 @@ def test_a_force_that_is_no_number_at_a_time():
 @pytest.mark.parametrize(
     "options, words",
     [
-        ({"dense": True}, "dense"),
         ({"events": jaxspark.Event(lambda t, q, v, args: q[0])}, "events"),
         ({"newton": jaxspark.NewtonOptions()}, "newton"),
         ({"controller": jaxspark.PIController(1e-6, 1e-6), "tolerance": None}, "controller"),

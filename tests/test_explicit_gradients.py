@@ -182,24 +182,56 @@ def test_steps_have_derivatives():
     np.testing.assert_allclose(found[: count + 1], expected, atol=1e-12)
 
 
+def test_dense_output_has_derivatives():
+    """In time, the velocity; by parameters, those of the state saved there."""
+
+    def solution(angle):
+        return jaxspark.solve(
+            pendulum(), METHOD, *pendulum_start(angle, 1.0), PENDULUM_ARGS, t1=0.6, rtol=1e-9,
+            dense=True, max_steps=24, throw=False,
+        )  # fmt: skip
+
+    at = jnp.asarray(0.33)
+    inside = solution(0.5)
+    slope = jax.jacfwd(lambda t: inside.evaluate(t)[0])(at)
+    np.testing.assert_allclose(slope, inside.evaluate(at)[1], rtol=1e-9)
+    found = jax.jit(jax.jacrev(lambda angle: solution(angle).evaluate(at)[0]))(0.5)
+
+    def saved(angle):
+        return jaxspark.solve(
+            pendulum(), METHOD, *pendulum_start(angle, 1.0), PENDULUM_ARGS, t1=0.6, rtol=1e-9,
+            ts=at[None], max_steps=24, throw=False,
+        ).ys[0]  # fmt: skip
+
+    np.testing.assert_allclose(found, jax.jit(jax.jacfwd(saved))(0.5), rtol=1e-12)
+
+
 def test_without_the_primitive():
     """By `jax.lax.custom_linear_solve`: the same numbers, forward and reverse."""
-    expected, _ = jax.jit(jax.grad(scalar))(*AT), unrolled()
+    expected = jax.jit(jax.grad(scalar))(*AT)
     # What was traced with it would be found again.
     jax.clear_caches()
     with jaxspark.jax_internals(False):
         forward = jax.jit(jax.jacfwd(scalar))(*AT)
         reverse = jax.jit(jax.grad(scalar))(*AT)
+    jax.clear_caches()
+    np.testing.assert_allclose(forward, expected, rtol=1e-12)
+    np.testing.assert_allclose(reverse, expected, rtol=1e-12)
+
+
+@pytest.mark.thorough
+def test_second_derivatives_without_the_primitive():
+    expected = unrolled()[1]
+    jax.clear_caches()
+    with jaxspark.jax_internals(False):
         run = jax.jit(jax.jacfwd(jax.grad(twice)))
         if jax.__version_info__ >= (0, 11):
-            np.testing.assert_allclose(run(AT[0]), unrolled()[1], rtol=1e-9)
+            np.testing.assert_allclose(run(AT[0]), expected, rtol=1e-9)
         else:
             # Scans drop custom rules there: an error, but no wrong number.
             with pytest.raises(AssertionError):
                 run(AT[0])
     jax.clear_caches()
-    np.testing.assert_allclose(forward, expected, rtol=1e-12)
-    np.testing.assert_allclose(reverse, expected, rtol=1e-12)
 
 
 def test_room_for_the_steps_is_needed():

@@ -72,7 +72,6 @@ def check_no_options(given: list[str]) -> None:
     """None of the options that explicit methods do not have is given."""
     if given:
         raise ValueError(
-            f"Explicit methods have no {', '.join(given)}. For dense output save at ts or with "
-            "steps=True; for events and the rest use a SPARK method such as jaxspark.Gauss(3), or "
-            "diffrax.diffeqsolve with jaxspark.Projected and jaxspark.UnderlyingTerm."
+            f"Explicit methods have no {', '.join(given)}. For these use a SPARK method such as "
+            "jaxspark.Gauss(3), or diffrax.diffeqsolve with jaxspark.Projected and jaxspark.UnderlyingTerm."
         )

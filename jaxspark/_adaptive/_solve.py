@@ -81,7 +81,7 @@ def solve(
         instance `diffrax.Tsit5()`, each of whose steps is projected onto the constraints; or
         [`jaxspark.GGL`][] for what is stiff. Explicit methods take the least time to compile and,
         unless the motion is stiff, to run. They are for ideal constraint forces, and without
-        `dense`, `events` and the options that concern Newton's iteration or diffrax.
+        `events` and the options that concern Newton's iteration or diffrax.
     - `t0`, `t1`: initial and final time; time may run backward.
     - `rtol`, `atol`: relative and absolute tolerance of positions and velocities. Default: 1e-6
         in double and 1e-3 in single precision, and `atol = rtol`. The error of a smooth motion at
@@ -121,9 +121,7 @@ def solve(
     Source: `diffrax.diffeqsolve` with [`jaxspark.DiffraxSolver`][] or [`jaxspark.GGLSolver`][].
     """
     if not isinstance(method, AbstractSparkMethod | GGL | diffrax.AbstractERK):
-        raise TypeError(
-            f"method must be one such as Gauss(3), DOP853() or GGL(...); got {method!r}."
-        )
+        raise TypeError(f"method must be one such as Gauss(3) or DOP853(); got {method!r}.")
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     times = [jnp.asarray(t, dtype) for t in (t0, t1)]
@@ -132,7 +130,7 @@ def solve(
     check_sizes(first_step, max_step, controller)
     if isinstance(method, diffrax.AbstractERK):
         given = {
-            "dense": dense, "events": events is not None, "controller": controller is not None,
+            "events": events is not None, "controller": controller is not None,
             "newton": newton is not None, "linear_solver": linear_solver is not None,
             "adjoint": type(adjoint) is not DiscreteAdjoint,
             "progress_meter": type(progress_meter) is not diffrax.NoProgressMeter,
@@ -140,7 +138,8 @@ def solve(
         check_no_options([name for name, asked in given.items() if asked])
         rtol, atol = filled_tolerances(rtol, atol, dtype)
         wanted = Wanted(
-            bool(steps), bool(multipliers), None if max_steps is None else int(max_steps),
+            bool(steps), bool(dense), bool(multipliers),
+            None if max_steps is None else int(max_steps),
             consistency_tolerance(consistency_tol, dtype),
         )  # fmt: skip
         sizes = (first_step, max_step, rtol, atol)

@@ -11,12 +11,12 @@ from .._consistent import ConstraintResiduals, flat_residuals, multipliers as mu
 from .._custom_types import Args, FloatScalar, State
 from .._driver import Problem, Progress, Tolerances, trajectory
 from .._implicit import stop_gradient
-from .._kkt import saddle_solve
 from .._results import RESULTS
 from .._rollout import initial_result, Solution, Statistics
 from .._system import AbstractConstrainedSystem, FlatSystem, flatten
-from ._field import Field
-from ._step import ExplicitStep, NONFINITE, OFF_CONSTRAINTS, SINGULAR
+from ._dense import Recorded
+from ._method import method_of, parameters_of, without_reactions
+from ._step import NONFINITE, OFF_CONSTRAINTS, SINGULAR
 from ._tableau import ExplicitTableau
 
 
@@ -27,12 +27,13 @@ LARGEST_DENSE = 256
 class Wanted(NamedTuple):
     """What is to be saved, and how far to go; hashable.
 
-    - `steps`, `multipliers`: see [`jaxspark.solve`][].
+    - `steps`, `dense`, `multipliers`: see [`jaxspark.solve`][].
     - `max_steps`: the largest number of trials, or `None`.
     - `consistency_tol`: of the initial values, or `None`.
     """
 
     steps: bool
+    dense: bool
     multipliers: bool
     max_steps: int | None
     consistency_tol: float | None
@@ -82,26 +83,19 @@ def solve_explicitly(
     check_explicit(flat, tableau.name)
     initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
     first = initial_result(t0, y, z, initial, wanted.consistency_tol)
-    # What the forces of constraints would be, the matrix says.
-    own = eqx.tree_at(lambda s: (s.r, s.reaction), flat, (None, None), is_leaf=lambda x: x is None)
-    arrays, static = eqx.partition(own, eqx.is_array)
-    size = wanted.max_steps
+    own, size = without_reactions(flat), wanted.max_steps
     problem = Problem(
-        t0, t1, jnp.concatenate([y, z]), eqx.partition(arrays, eqx.is_inexact_array),
+        t0, t1, jnp.concatenate([y, z]), parameters_of(own),
         jnp.zeros(0, t0.dtype) if ts is None else ts, stop_gradient(first_step),
         stop_gradient(tolerances), jnp.asarray(2**30 if size is None else size, jnp.int32),
         first == RESULTS.successful,
     )  # fmt: skip
-    method = ExplicitStep(Field(static), tableau)
-    smooth = ExplicitStep(Field(static, _differentiable_solve), tableau)
-    end = trajectory(method, smooth, problem, size)
-    return _solution(system, args, flat, problem, end, ts, initial, first, wanted)
-
-
-def _differentiable_solve(M: Any, C: Any, rhs: Any) -> tuple[Any, Any]:
-    nz = C.shape[1]
-    solution = jnp.concatenate(saddle_solve(M, C, rhs[:nz], rhs[nz:]))
-    return solution, jnp.all(jnp.isfinite(solution))
+    end = trajectory(*method_of(own, tableau), problem, size)
+    dense = None
+    if wanted.dense:
+        assert end.rows is not None
+        dense = Recorded(own, end.rows.t, end.rows.x, end.totals.accepted, t0, end.t, tableau)
+    return _solution(system, args, flat, problem, end, ts, initial, first, dense, wanted)
 
 
 def _result(problem: Problem, end: Progress, first: RESULTS, ts: Any) -> RESULTS:
@@ -132,6 +126,7 @@ def _solution(
     ts: Any,
     initial: ConstraintResiduals,
     first: RESULTS,
+    dense: Recorded | None,
     wanted: Wanted,
 ) -> Solution:
     """The rows that were asked for; where the motion had ended before, they repeat its end."""
@@ -162,5 +157,5 @@ def _solution(
     )
     return Solution(
         saved_times, ys, zs, reported, end.t, y1, z1, _result(problem, end, first, ts),
-        stop_gradient(stats), initial,
+        stop_gradient(stats), initial, interpolation=dense,
     )  # fmt: skip
