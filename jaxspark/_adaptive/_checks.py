@@ -73,5 +73,6 @@ def check_no_options(given: list[str]) -> None:
     if given:
         raise ValueError(
             f"Explicit methods have no {', '.join(given)}. For these use a SPARK method such as "
-            "jaxspark.Gauss(3), or diffrax.diffeqsolve with jaxspark.Projected and jaxspark.UnderlyingTerm."
+            "jaxspark.Gauss(3), or diffrax.diffeqsolve with jaxspark.Projected and "
+            "jaxspark.UnderlyingTerm."
         )
