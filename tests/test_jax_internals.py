@@ -16,7 +16,17 @@ import jaxspark
 from benchmarks.versions._accesses import found_outside, names_in, names_in_code, of_room, sources
 from helpers import pendulum, PENDULUM_ARGS, pendulum_start
 from jaxspark import _jax_internals as internals
-from jaxspark._jax_internals import _attach, _later, _mix, _once, _options, _primitive, _understood
+from jaxspark._jax_internals import (
+    _attach,
+    _later,
+    _linear_map,
+    _mix,
+    _once,
+    _options,
+    _primitive,
+    _ruled,
+    _understood,
+)
 from jaxspark._jax_internals._lanes import any_p, kept_p, loop_of
 from jaxspark._jax_internals._sparsity import _programs, _reader
 
@@ -25,7 +35,10 @@ pytestmark = pytest.mark.inside
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGE = internals.__doc__
-OWN = [_attach.attach_p, _later.later_p, _mix.mix_p, _once.once_p, any_p, kept_p]
+OWN = [
+    _attach.attach_p, _later.later_p, _mix.mix_p, _once.once_p, any_p, kept_p,
+    _linear_map.linear_map_p, _ruled.ruled_p,
+]  # fmt: skip
 
 
 def test_one_door():

@@ -104,7 +104,7 @@ def test_names_exist():
     for name in re.findall(r"jaxspark\.([A-Za-z]\w*)", "\n".join(blocks("python"))):
         assert hasattr(jaxspark, name), name
     table = [line for line in README.splitlines() if line.startswith("| `")]
-    assert len(table) == 24
+    assert len(table) == 25
     for line in table:
         for name in re.findall(r"`(\w+)[`(]", line.split("|")[1]):
             assert hasattr(jaxspark, name), name
