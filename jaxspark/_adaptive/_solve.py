@@ -95,7 +95,7 @@ def solve(
     - `events`: a [`jaxspark.Event`][] or several.
     - `max_events`: how many of them may occur after which the motion goes on.
     - `first_step`, `max_step`: sizes of the first and the largest step. Default: selected, and a
-        tenth of the interval. What happens within less than that, in a motion
+        tenth of the interval (`GGL`: unlimited). What happens within less than that, in a motion
         that is otherwise quiet, can be missed: then give a smaller `max_step`. Infinity removes
         the limit.
     - `max_steps`: the largest number of steps, rejected ones included, from one event to the
@@ -155,8 +155,9 @@ def solve(
         max_step = None if max_step is None else jnp.asarray(max_step, dtype)
         controller = PIController(rtol, atol, dtmax=max_step)
         if isinstance(method, GGL):
-            # Its estimate is one of the error of a single step.
-            controller = PIController(rtol, atol, pcoeff=0.0, icoeff=1.0, dtmax=max_step)
+            # Its estimate is one of the error of a single step; no limit of its own.
+            longest = jnp.inf if max_step is None else max_step
+            controller = PIController(rtol, atol, pcoeff=0.0, icoeff=1.0, dtmax=longest)
     elif not (rtol is None and atol is None and max_step is None):
         raise ValueError("Give either a controller or rtol, atol and max_step.")
     solver = _solver(method, newton, linear_solver, predict, controller, dtype)

@@ -17,8 +17,9 @@ class GGL:
 
     `jaxspark.solve(system, jaxspark.GGL(jaxspark.RadauIIA(3)), ...)` integrates mechanisms with
     stiff springs, bushings or beams, once their oscillations are damped or as small as the
-    tolerance, with steps that do not depend on the stiffness. These are at most a tenth of the
-    interval, as always in `solve`; `max_step=jnp.inf` lifts that.
+    tolerance, with steps that do not depend on the stiffness, and may be as long as the interval:
+    what happens within a step, in a motion that is otherwise quiet, is missed unless `max_step` is
+    given.
 
     The error of velocities counts times the step size, and only that of a single step: velocities
     are less accurate than coordinates, by far where forces jump.
