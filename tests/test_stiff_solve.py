@@ -106,8 +106,7 @@ def test_springs_displaced_by_less_than_the_tolerance(stages):
         for eps in (1e-3, 1e-8):
             problem = problems.spring_pendulum(eps, 0.1 * tolerance)
             method = RadauIIA(stages)
-            args = {"eps": jnp.array(eps)}
-            found = run(problem, method, *start_of(problem), args, tolerance, max_step=np.inf)
+            found = run(problem, method, *start_of(problem), {"eps": jnp.array(eps)}, tolerance)
             assert int(found.stats.num_failed_steps) == 0
             assert int(found.stats.num_steps) <= most
             assert np.max(np.abs(np.asarray(found.y1)[:2] - slow)) <= 2 * tolerance

@@ -72,7 +72,7 @@ def _six_decades(name: str, key: str, off: float) -> Iterator[Figure]:
         def one(eps, y0):
             return jaxspark.solve(
                 system, GGL(METHODS[key]), y0, jnp.zeros_like(y0), {"eps": eps}, t1=2.0,
-                rtol=tolerance, first_step=1e-2, max_step=np.inf, throw=False,
+                rtol=tolerance, first_step=1e-2, throw=False,
             )  # fmt: skip
 
         return jax.vmap(one)(eps, y0)
@@ -163,7 +163,7 @@ def _bushing() -> Iterator[Figure]:
         what = f"bushing, eps 1e-6, {key}, tolerance 1e-4"
         found = jaxspark.solve(
             problem.system, GGL(method), rest, slow, problem.args, t1=1.0, rtol=1e-4,
-            first_step=1e-3, max_step=np.inf,
+            first_step=1e-3,
         )  # fmt: skip
         yield at_most(f"{what}, from rest: steps", int(found.stats.num_steps), 8, ".0f")
         iterations = int(found.stats.newton_iterations)
@@ -174,7 +174,7 @@ def _bushing() -> Iterator[Figure]:
         )
         found = jaxspark.solve(
             problem.system, GGL(method), start.y, start.z, problem.args, t0=start.t, t1=1.0,
-            rtol=1e-4, first_step=1e-2, max_step=np.inf,
+            rtol=1e-4, first_step=1e-2,
         )  # fmt: skip
         steps = 3 + int(found.stats.num_steps)
         yield at_most(f"{what}, printed start, damped: steps", steps, 17, ".0f")
@@ -183,5 +183,5 @@ def _bushing() -> Iterator[Figure]:
 def _solve(problem: Problem, method: Any, tolerance: float, first: float) -> jaxspark.Solution:
     return jaxspark.solve(
         problem.system, method, problem.y0, problem.z0, problem.args, t1=problem.t_end,
-        rtol=tolerance, first_step=first, max_step=np.inf, max_steps=None, throw=False,
+        rtol=tolerance, first_step=first, max_steps=None, throw=False,
     )  # fmt: skip

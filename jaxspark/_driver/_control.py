@@ -109,6 +109,8 @@ def first_step(
 ) -> FloatScalar:
     """The size of the first step, from the derivatives at the start and at a `distance` from it.
 
+    - `order`: the power of the step size in the estimated error, the `p + 1` of the source.
+
     Source: E. Hairer, S. P. Norsett & G. Wanner, *Solving Ordinary Differential Equations I*, 2nd
     edition, II.4, algorithm on page 169.
     """

@@ -173,8 +173,7 @@ class Sweeps:
 def each_lane(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` of each lane of a batch: one after another on CPUs, else side by side.
 
-    On a CPU lanes in a loop wait for nobody, and one lane fills the vector units as far as they
-    can be filled by small matrices.
+    On a CPU a lane in a loop waits for no other, and its few numbers stay in the cache.
     """
 
     def call(*operands):

@@ -15,7 +15,8 @@ the increment `(a v + q v_z u, (a + w) u)`. The three weights choose its kind:
 So stages and projections are one program, which stands once in the loop over them.
 
 Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1 (1.46), for the
-accelerations; VII.2 (2.11) and (2.15), for the projections.
+accelerations; E. Hairer, Ch. Lubich & G. Wanner, *Geometric Numerical Integration*, IV.4 (4.4), in
+the metric of the mass matrix, for the projections.
 """
 
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """One linear system with the mass matrix and the constraint Jacobian, solved once."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -136,7 +138,8 @@ def _eliminate(
 def saddle_in_loops(
     M: Float[Array, "nz nz"] | None, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
 ) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
-    """The same as a short program: elimination as loops, by LAPACK where these are inaccurate.
+    """The same as a short program: elimination as loops, with exchanges of rows where these
+    are needed, and by LAPACK beyond `LARGEST_LOOP` unknowns.
 
     It has no derivative.
 
@@ -145,7 +148,7 @@ def saddle_in_loops(
     if sum(C.shape) > LARGEST_LOOP:
         u = _by_lapack(_matrix(M, C), rhs)
         return u, jnp.all(jnp.isfinite(u))
-    u, good = _by_schur_rotation(M, C, rhs)
+    u, good = _by_schur(M, C, rhs, _by_rotation, _sum_of_products)
 
     def body(carry):
         _, C, _ = carry
@@ -186,20 +189,35 @@ def _by_pivoting(matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]) -> Float
     return jnp.where(regular, work[:, :k], jnp.nan)
 
 
-def _by_schur_rotation(
-    M: Array | None, C: Array, rhs: Float[Array, "n k"]
+def saddle_by_rows(
+    M: Float[Array, "nz nz"] | None, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
 ) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
+    """The same by the Schur complement, for few unknowns.
+
+    **Returns:** the solution and whether it is accurate, as `_by_schur_complement` has it.
+    """
+    return _by_schur(M, C, rhs, solve_definite, _product)
+
+
+def _by_schur(
+    M: Array | None,
+    C: Array,
+    rhs: Float[Array, "n k"],
+    eliminate: Callable[[Array, Array], tuple[Array, Array]],
+    product: Callable[[Array, Array], Array],
+) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
+    """By the Schur complement, with this elimination and this product of matrices."""
     m, nz = C.shape
     epsilon = jnp.finfo(rhs.dtype).eps
     work, good = jnp.concatenate([C.T, rhs[:nz]], 1), jnp.asarray(True)
     if M is not None:
-        work, ratios = _by_rotation(M, work)
+        work, ratios = eliminate(M, work)
         good = _definite(ratios)
     if m == 0:
         return work, good
-    products = _sum_of_products(C, work)
-    lam, ratios = _by_rotation(products[:, :m], products[:, m:] - rhs[nz:])
-    x = work[:, m:] - _sum_of_products(work[:, :m], lam)
+    products = product(C, work)
+    lam, ratios = eliminate(products[:, :m], products[:, m:] - rhs[nz:])
+    x = work[:, m:] - product(work[:, :m], lam)
     terms = C[:, :, None] * x[None, :, :]
     scale = jnp.abs(rhs[nz:]) + jnp.sum(jnp.abs(terms), 1)
     wrong = jnp.abs(jnp.sum(terms, 1) - rhs[nz:])
@@ -211,34 +229,9 @@ def _sum_of_products(a: Float[Array, "l m"], b: Float[Array, "m n"]) -> Float[Ar
     return jnp.sum(a[:, :, None] * b[None, :, :], 1)
 
 
-def saddle_by_rows(
-    M: Float[Array, "nz nz"] | None, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
-) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
-    """The same by the Schur complement, for few unknowns.
-
-    **Returns:** the solution and whether it is accurate, as `_by_schur_complement` has it.
-    """
-    m, nz = C.shape
-    epsilon = jnp.finfo(rhs.dtype).eps
-    work, good = jnp.concatenate([C.T, rhs[:nz]], 1), jnp.asarray(True)
-    if M is not None:
-        work, ratios = solve_definite(M, work)
-        good = _definite(ratios)
-    if m == 0:
-        return work, good
-    products = _product(C, work)
-    lam, ratios = solve_definite(products[:, :m], products[:, m:] - rhs[nz:])
-    x = work[:, m:] - _product(work[:, :m], lam)
-    terms = C[:, :, None] * x[None, :, :]
-    scale = jnp.abs(rhs[nz:]) + jnp.sum(jnp.abs(terms), 1)
-    wrong = jnp.abs(jnp.sum(terms, 1) - rhs[nz:])
-    accurate = jnp.max(wrong) <= epsilon**0.75 * jnp.max(scale)
-    return jnp.concatenate([x, lam]), good & _definite(ratios) & accurate
-
-
 def _product(a: Float[Array, "l m"], b: Float[Array, "m n"]) -> Float[Array, "l n"]:
     """As a sum, which fuses with its neighbours, where a product would be a call of its own."""
-    return a @ b if writes_out() else jnp.sum(a[:, :, None] * b[None, :, :], 1)
+    return a @ b if writes_out() else _sum_of_products(a, b)
 
 
 def _definite(ratios: Float[Array, " n"]) -> Bool[Array, ""]:
