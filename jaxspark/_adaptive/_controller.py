@@ -11,13 +11,7 @@ from diffrax import AbstractAdaptiveStepSizeController, PIDController, RESULTS
 from jaxtyping import PyTree
 
 from .._custom_types import Args, BoolScalar, FloatScalar
-
-
-# After a step that failed, how much longer than half of it the next ones may become at most.
-RELAXATION = 1.05
-# Of the interval, that no step may exceed: in a motion that begins quietly, steps would grow beyond
-# what happens later.
-LARGEST = 0.1
+from .._driver import LARGEST, RELAXATION
 
 
 class _Memory(eqx.Module):

@@ -8,7 +8,7 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 
-from ._primitive import ad, batching, mlir, moved_to_front, OwnPrimitive
+from ._primitive import ad, batching, full_batch, mlir, OwnPrimitive
 
 
 Rule = Callable[[Any, Any], Any]
@@ -99,11 +99,7 @@ def _compiled(*operands, **params):
 
 
 def _batch(operands, axes, **params):
-    size, moved = moved_to_front(operands, axes)
-    full = [
-        jnp.broadcast_to(x, (size, *x.shape)) if axis is None else x
-        for x, axis in zip(moved, axes, strict=True)
-    ]
+    _, full = full_batch(operands, axes)
     out = linear_map_p.bind(*full, **{**params, "batched": params["batched"] + 1})
     return out, [0] * len(out)
 

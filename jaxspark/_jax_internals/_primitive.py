@@ -109,6 +109,13 @@ def moved_to_front(operands: Any, axes: Any) -> tuple[Any, list[Any]]:
     return size, moved
 
 
+def full_batch(operands: Any, axes: Any) -> tuple[Any, list[Any]]:
+    """The size of a batch, and operands that all have it along their first axis."""
+    size, moved = moved_to_front(operands, axes)
+    pairs = zip(moved, axes, strict=True)
+    return size, [jnp.broadcast_to(x, (size, *x.shape)) if a is None else x for x, a in pairs]
+
+
 def zero_tangent(x: Any) -> Any:
     """The tangent of `x` where there is none, symbolically."""
     inexact = jnp.issubdtype(jnp.result_type(x), jnp.inexact)

@@ -9,7 +9,7 @@ import jax.core
 import jax.custom_batching
 import jax.numpy as jnp
 
-from ._primitive import ad, batching, mlir, moved_to_front, OwnPrimitive, zero_tangent
+from ._primitive import ad, batching, full_batch, mlir, OwnPrimitive, zero_tangent
 
 
 Tangent = Callable[[Any, Any, Any], Any]
@@ -100,11 +100,7 @@ def _jvp(primals, tangents, *, tangent, **params):
 
 
 def _batch(operands, axes, *, function, tangent, lanes, shapes):
-    size, moved = moved_to_front(operands, axes)
-    full = [
-        jnp.broadcast_to(x, (size, *x.shape)) if axis is None else x
-        for x, axis in zip(moved, axes, strict=True)
-    ]
+    size, full = full_batch(operands, axes)
     outputs = ruled_p.bind(
         *full, function=lanes(function), tangent=jax.vmap(tangent), lanes=lanes,
         shapes=tuple(((size, *shape), dtype) for shape, dtype in shapes),
