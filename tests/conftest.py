@@ -58,7 +58,7 @@ assert "jaxspark" not in sys.modules
 package = pathlib.Path(root) / "jaxspark"
 modules = {f"jaxspark.{module.name}" for module in pkgutil.iter_modules([str(package)])}
 parts = pkgutil.iter_modules([str(package / "_jax_internals")])
-modules |= {f"{UNCHECKED}.{module.name}" for module in parts if module.name != "_written_out"}
+modules |= {f"{UNCHECKED}.{module.name}" for module in parts}
 jaxtyping.install_import_hook(sorted(modules - {UNCHECKED}), "beartype.beartype")
 
 import jaxspark
@@ -77,7 +77,7 @@ CORE = """
     fit_covariance fit_density fit_estimate fit_robust friction given_times gradients jax_internals
     linear_solvers lobatto_methods misuse multibody multipliers nearby orders original_form
     projected reference_values sparsity stiff_gradients stiff_solve structure system tableau vmap
-    with_blocks written_out
+    with_blocks
 """
 # Cases that compile for long and whose mathematics others test, too: one a line.
 THOROUGH = (pathlib.Path(__file__).parent / "thorough.txt").read_text(encoding="utf-8").split("\n")

@@ -18,7 +18,6 @@ from helpers import pendulum, PENDULUM_ARGS, pendulum_start
 from jaxspark import _jax_internals as internals
 from jaxspark._jax_internals import (
     _attach,
-    _later,
     _linear_map,
     _mix,
     _once,
@@ -36,7 +35,7 @@ pytestmark = pytest.mark.inside
 ROOT = pathlib.Path(__file__).parent.parent
 PAGE = internals.__doc__
 OWN = [
-    _attach.attach_p, _later.later_p, _mix.mix_p, _once.once_p, any_p, kept_p,
+    _attach.attach_p, _mix.mix_p, _once.once_p, any_p, kept_p,
     _linear_map.linear_map_p, _ruled.ruled_p,
 ]  # fmt: skip
 
@@ -307,19 +306,6 @@ def test_what_users_write_is_known(said, function):
     internals.jacobian_pattern(function, jnp.arange(1.0, 4.0))
 
 
-def test_an_attribute_that_is_refused(monkeypatch, said):
-    # On newer releases parameters of loops have other names, too: what is written out is plain.
-    written = pytest.importorskip("jaxspark._jax_internals._written_out._levels")
-    monkeypatch.setattr("jaxspark._jax_internals._written_out.PLAIN_FROM", (99,))
-    monkeypatch.setattr(written, "set_xla_metadata", raises)
-    with pytest.warns(jaxspark.JaxInternalsWarning, match="Writing out small computations"):
-        found = float(jax.jit(gauss)(0.8))
-    jax.clear_caches()
-    with jaxspark.jax_internals(False):
-        assert found == pytest.approx(float(jax.jit(gauss)(0.8)), rel=1e-12)
-    jax.clear_caches()
-
-
 def test_compile_options_that_are_refused():
     options = {"xla_backend_optimization_level": 1, "xla_of_no_release": True}
     assert _options.accepted(options) == {"xla_backend_optimization_level": 1}
@@ -329,8 +315,6 @@ def test_compile_options_that_are_refused():
 
 def test_programs_that_cannot_be_taken_apart(monkeypatch, said):
     monkeypatch.setattr("jax.extend.core.jaxpr_as_fun", raises)
-    # Released versions that write out do not change.
-    monkeypatch.setattr("jaxspark._jax_internals._written_out.PLAIN_FROM", (0, 0))
     lengths = jnp.linspace(0.7, 0.9, 3)
     split = jaxspark.over_devices(gauss)
     with pytest.warns(jaxspark.JaxInternalsWarning, match="several devices"):

@@ -78,7 +78,7 @@ class DiffraxSolver(AbstractConstrainedSolver):
         guess = _guess(self, flat, y, z, h, before, made_jump)
         y1, z1, info, jacobian = factorised_step(
             flat, tableau, select_linear_solver(flat, self.linear_solver),
-            t, y, z, h, guess, self.newton, one_piece=False,
+            t, y, z, h, guess, self.newton,
         )  # fmt: skip
         # A lane that has reached its end is stepped with h = 0.
         size = jnp.where(h == 0, 1, h)
@@ -96,7 +96,7 @@ class DiffraxSolver(AbstractConstrainedSolver):
         guess = interpolated_guess(flat, tableau, y, z, stages, h, fraction)
         y1, z1, info = flat_step(
             flat, tableau, select_linear_solver(flat, self.linear_solver),
-            t, y, z, h * fraction, stop_gradient(guess), self.newton, one_piece=False,
+            t, y, z, h * fraction, stop_gradient(guess), self.newton,
         )  # fmt: skip
         return y1, z1, info.result == RESULTS.successful
 

@@ -1,4 +1,4 @@
-"""Accelerations and multipliers of small systems, as one piece of straight code."""
+"""Accelerations and multipliers of small systems."""
 
 from typing import Any
 
@@ -8,7 +8,6 @@ from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import differentiable_root, stop_gradient
-from .._jax_internals import written_out
 from .._kkt import saddle_by_rows, saddle_matrix_solve, saddle_solve
 from .._system import FlatSystem
 from ._multipliers import bias_terms, force_terms
@@ -29,11 +28,11 @@ def small_accelerations(
     """
     operands = (system, t, y, z)
     frozen = stop_gradient(operands)
-    x, good = written_out(_by_elimination, *frozen)
+    x, good = _by_elimination(*frozen)
 
     def body(carry):
         _, _, y, z = carry
-        M, C, rhs = written_out(saddle_point, frozen[0], frozen[1], y, z)
+        M, C, rhs = saddle_point(frozen[0], frozen[1], y, z)
         # The loop overwrites the state: what it changes, the compiler cannot hoist out of it.
         solution = saddle_matrix_solve(M, C, rhs)[:, 0]
         return jnp.asarray(True), solution, jnp.zeros_like(y), jnp.zeros_like(z)

@@ -1,4 +1,4 @@
-"""Back onto the constraints from nearby, for small systems: one piece of straight code."""
+"""Back onto the constraints from nearby, for small systems."""
 
 from typing import Any
 
@@ -9,23 +9,16 @@ from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import CHECKPOINT_NAME, stop_gradient
-from .._jax_internals import attach_derivative, writes_out, written_out
+from .._jax_internals import attach_derivative
 from .._kkt import saddle_by_rows, saddle_solve
 from .._system import FlatSystem
 from ._nearby import (
-    as_good_as_it_gets,
-    FLOOR,
     iterate,
     moved,
     moved_onto,
     normal_directions,
-    relative_size,
-    update_of,
 )
 
-
-# After a step of an explicit method the second is the last that changes anything.
-ITERATIONS = 3
 
 Found = tuple[Float[Array, " m"], tuple[Float[Array, " ny"], Float[Array, " nz"]], BoolScalar]
 
@@ -33,10 +26,10 @@ Found = tuple[Float[Array, " m"], tuple[Float[Array, " ny"], Float[Array, " nz"]
 def project_nearby_small(
     system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
 ) -> tuple[Float[Array, " ny"], Float[Array, " nz"], BoolScalar]:
-    """See `project_nearby`: the same iteration, as a rule without a loop."""
+    """See `project_nearby`: the same iteration."""
     operands = (system, t, y, z)
     frozen = stop_gradient(operands)
-    first = written_out(_few_iterations, *frozen) if writes_out() else _by_elimination(*frozen)
+    first = _by_elimination(*frozen)
 
     def body(carry):
         _, _, y, z = carry
@@ -65,21 +58,6 @@ def _start(
 
     directions = normal_directions(system, t, y, z, solve)
     return (system, t, y, z, *directions), accurate[0]
-
-
-def _few_iterations(
-    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
-) -> Found:
-    """The first iterations, and whether no more are needed."""
-    operands, accurate = _start(system, t, y, z)
-    update = update_of(operands)
-    x = jnp.zeros(system.nlam + operands[-1].shape[1], y.dtype)
-    sizes = [jnp.asarray(jnp.inf, y.dtype)]
-    for _ in range(ITERATIONS):
-        x, changes = update(x)
-        sizes.append(relative_size(changes, (y, z)))
-    good = as_good_as_it_gets(sizes[-1], sizes[-2], FLOOR)
-    return x, moved(x, operands), good & accurate
 
 
 def _by_elimination(

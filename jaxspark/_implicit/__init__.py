@@ -8,7 +8,3 @@ from ._root import (
     differentiable_root as differentiable_root,
 )
 from ._stop import stop_gradient as stop_gradient
-from ._written_solve import (
-    LinearEquations as LinearEquations,
-    written_out_solve as written_out_solve,
-)

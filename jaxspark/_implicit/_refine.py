@@ -35,9 +35,8 @@ def preconditioned_solve(
     """Solve `matvec(x) = rhs`, exactly differentiable and transposable.
 
     `x <- x + inverse(rhs - matvec(x))` is repeated until the update is rounding error, or
-    below the tolerance. It
-    contracts as fast as the modified Newton iteration with the same `inverse`. If it does
-    not contract, conjugate gradients take over: slower, no less accurate.
+    below the tolerance. It contracts as fast as the modified Newton iteration with the same
+    `inverse`. If it does not contract, conjugate gradients take over: slower, no less accurate.
 
     **Arguments:**
 
@@ -60,10 +59,10 @@ def preconditioned_solve(
         return lambda x: jax.flatten_util.ravel_pytree(function(unravel(x)))[0]
 
     apply, apply_transposed = flattened(inverse), flattened(inverse_transposed)
-    alike = part_weights(sizes, np.ones(len(sizes)))
+    alike = _part_weights(sizes, np.ones(len(sizes)))
 
     def solve(matvec, rhs):
-        weights = part_weights(sizes, np.asarray(emphasis))
+        weights = _part_weights(sizes, np.asarray(emphasis))
         return _solve(matvec, apply, apply_transposed, rhs, weights, alike, tolerance)
 
     def transpose_solve(vecmat, rhs):
@@ -72,7 +71,7 @@ def preconditioned_solve(
     return unravel(jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve))
 
 
-def part_weights(sizes: Sequence[int], emphasis: np.ndarray) -> Weights:
+def _part_weights(sizes: Sequence[int], emphasis: np.ndarray) -> Weights:
     """The emphasis on each part of a vector over its size (at least 1/1000 of the largest)."""
     ends = np.cumsum(sizes)
     small = ends[-1] <= LONGEST_MASKED

@@ -9,8 +9,6 @@ so; `jax_internals(False)`, or `JAXSPARK_PLAIN=1` in the environment, does witho
 | `jax.extend.core.Primitive`; `ad`, `batching` and `mlir` of `jax.interpreters` | \
 `attach_derivative`: second derivatives of a root inside a scan cost nothing until asked for | \
 0.10 | corrections are computed with every value |
-| the same | `later`: rules of derivatives are traced when they are needed | 0.10 | \
-they are traced always: slower to compile |
 | the same | `LinearMap`: solutions of linear equations, with rules traced when needed | 0.10 | \
 `jax.lax.custom_linear_solve`, which traces all rules for every derivative |
 | the same | `ruled`: custom rules that reverse mode of scans does not drop | 0.10 | \
@@ -29,9 +27,6 @@ slowest |
 `jaxprs_in_params` | `sparsity`: \
 `with_blocks` finds bodies; RATTLE solves for multipliers alone | 0.10 | dense matrices; all \
 unknowns |
-| the same, `jax.experimental.xla_metadata`, the attribute `xla_cpu_small_call` of XLA | \
-`written_out`: small computations as one kernel | 0.10, and only below 0.11 | ordinary array code, \
-which XLA fuses by itself from 0.12 on |
 | names of XLA's compile options | `accepted`: those that this XLA knows | 0.10 | its defaults |
 
 From `TESTED` on, which is above all releases that this package was tested with, each primitive
@@ -40,7 +35,6 @@ is tried once, on numbers, before it is relied on; below, all that its rules nam
 
 from ._attach import attach_derivative as attach_derivative
 from ._lanes import any_lane as any_lane, kept_lane as kept_lane, loop_of as loop_of
-from ._later import later as later
 from ._linear_map import LinearMap as LinearMap
 from ._mix import mix as mix
 from ._once import computed_once as computed_once
@@ -55,4 +49,3 @@ from ._sparsity import (
 )
 from ._switch import allowed as allowed, jax_internals as jax_internals
 from ._understood import JaxInternalsWarning as JaxInternalsWarning
-from ._written_out import writes_out as writes_out, written_out as written_out

@@ -24,7 +24,7 @@ class _Matrix:
         return isinstance(other, _Matrix) and self.key == other.key
 
 
-def _written_out(values: Array, *, matrix: _Matrix, axis: int) -> Array:
+def _sums(values: Array, *, matrix: _Matrix, axis: int) -> Array:
     parts = [jax.lax.index_in_dim(values, j, axis, False) for j in range(values.shape[axis])]
     rows = []
     for row in matrix.entries:
@@ -56,14 +56,14 @@ def mix(coefficients: np.ndarray, values: Float[Array, " n *d"]) -> Float[Array,
     less exact.
     """
     if not mix_p.usable():
-        return _written_out(jnp.asarray(values), matrix=_Matrix(coefficients), axis=0)
+        return _sums(jnp.asarray(values), matrix=_Matrix(coefficients), axis=0)
     return mix_p.bind(values, matrix=_Matrix(coefficients), axis=0)
 
 
 def _register(primitive: Any) -> None:
-    primitive.def_impl(jax.jit(_written_out, static_argnames=("matrix", "axis")))
+    primitive.def_impl(jax.jit(_sums, static_argnames=("matrix", "axis")))
     primitive.def_abstract_eval(_abstract)
-    mlir.register_lowering(primitive, mlir.lower_fun(_written_out, multiple_results=False))
+    mlir.register_lowering(primitive, mlir.lower_fun(_sums, multiple_results=False))
     batching.primitive_batchers[primitive] = _batch
     ad.deflinear2(primitive, _transpose)
 

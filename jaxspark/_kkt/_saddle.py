@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from .._jax_internals import writes_out
 from ._base import singular_threshold
 from ._dense import lu_factors
 from ._select import ELEMENTWISE_LIMIT
@@ -67,7 +66,7 @@ def _solve(M: Array | None, C: Array, rhs: Float[Array, "n2 n"]) -> Float[Array,
         return _by_lapack(_matrix(M, C), rhs)
     # Fused with the elimination, what computes the entries would be computed at every pivot.
     M, C, rhs = jax.lax.optimization_barrier((M, C, rhs))
-    u, good = _by_schur_complement(M, C, rhs)
+    u, good = _by_schur(M, C, rhs, _eliminate)
 
     def body(carry):
         _, C, _ = carry
@@ -89,38 +88,12 @@ def _by_lapack(matrix: Float[Array, "n2 n2"], rhs: Float[Array, "n2 n"]) -> Floa
     return jnp.where(regular, factors.solve(rhs.T).T, jnp.nan)
 
 
-def _by_schur_complement(
-    M: Array | None, C: Array, rhs: Float[Array, "n2 n"]
-) -> tuple[Float[Array, "n2 n"], Bool[Array, ""]]:
-    """`S lam = C w - b` and `x = w - W lam`, with `W = M^{-1} C^T`, `w = M^{-1} r`, `S = C W`.
-
-    **Returns:** the solution and whether it is accurate: the matrices are positive definite, and
-    `x`, a small difference of large numbers where a light body is held, satisfies `C x = b`.
-    """
-    m, nz = C.shape
-    epsilon = jnp.finfo(rhs.dtype).eps
-    work, good = jnp.concatenate([C.T, rhs[:nz]], 1), jnp.asarray(True)
-    if M is not None:
-        work, good = _eliminate(M, work)
-    if m == 0:
-        return work, good
-    b = rhs[nz:]
-    products = jnp.sum(C[:, :, None] * work[None, :, :], 1)
-    lam, definite = _eliminate(products[:, :m], products[:, m:] - b)
-    x = work[:, m:] - jnp.sum(work[:, :m, None] * lam[None, :, :], 1)
-    terms = C[:, :, None] * x[None, :, :]
-    scale = jnp.abs(b) + jnp.sum(jnp.abs(terms), 1)
-    accurate = jnp.all(jnp.abs(jnp.sum(terms, 1) - b) <= epsilon**0.75 * jnp.max(scale))
-    return jnp.concatenate([x, lam]), good & definite & accurate
-
-
 def _eliminate(
     matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
-) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
-    """Gauss-Jordan elimination without exchanges, for definite matrices.
+) -> tuple[Float[Array, "n k"], Float[Array, " n"]]:
+    """Gauss-Jordan elimination without exchanges, one operation for each pivot.
 
-    **Returns:** the solution, and whether every pivot is smaller than its diagonal entry, as
-    those of definite matrices are, but not too small.
+    **Returns:** the solution, and the pivots by the diagonal entries.
     """
     n = matrix.shape[0]
     work, pivots = jnp.concatenate([matrix, rhs], 1), []
@@ -132,7 +105,7 @@ def _eliminate(
         others = work[:, 1:] - work[:, :1] * row[None, :]
         work = jnp.where(np.arange(n)[:, None] == k, row[None, :], others)
     diagonal = jnp.diagonal(matrix)
-    return work, _definite(jnp.stack(pivots) / jnp.where(diagonal == 0, 1, diagonal))
+    return work, jnp.stack(pivots) / jnp.where(diagonal == 0, 1, diagonal)
 
 
 def saddle_in_loops(
@@ -148,7 +121,7 @@ def saddle_in_loops(
     if sum(C.shape) > LARGEST_LOOP:
         u = _by_lapack(_matrix(M, C), rhs)
         return u, jnp.all(jnp.isfinite(u))
-    u, good = _by_schur(M, C, rhs, _by_rotation, _sum_of_products)
+    u, good = _by_schur(M, C, rhs, _by_rotation)
 
     def body(carry):
         _, C, _ = carry
@@ -194,9 +167,9 @@ def saddle_by_rows(
 ) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
     """The same by the Schur complement, for few unknowns.
 
-    **Returns:** the solution and whether it is accurate, as `_by_schur_complement` has it.
+    **Returns:** the solution and whether it is accurate, as `_by_schur` has it.
     """
-    return _by_schur(M, C, rhs, solve_definite, _product)
+    return _by_schur(M, C, rhs, solve_definite)
 
 
 def _by_schur(
@@ -204,9 +177,12 @@ def _by_schur(
     C: Array,
     rhs: Float[Array, "n k"],
     eliminate: Callable[[Array, Array], tuple[Array, Array]],
-    product: Callable[[Array, Array], Array],
 ) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
-    """By the Schur complement, with this elimination and this product of matrices."""
+    """`S lam = C w - b` and `x = w - W lam`, with `W = M^{-1} C^T`, `w = M^{-1} r`, `S = C W`.
+
+    **Returns:** the solution and whether it is accurate: the matrices are positive definite, and
+    `x`, a small difference of large numbers where a light body is held, satisfies `C x = b`.
+    """
     m, nz = C.shape
     epsilon = jnp.finfo(rhs.dtype).eps
     work, good = jnp.concatenate([C.T, rhs[:nz]], 1), jnp.asarray(True)
@@ -215,9 +191,9 @@ def _by_schur(
         good = _definite(ratios)
     if m == 0:
         return work, good
-    products = product(C, work)
+    products = _product(C, work)
     lam, ratios = eliminate(products[:, :m], products[:, m:] - rhs[nz:])
-    x = work[:, m:] - product(work[:, :m], lam)
+    x = work[:, m:] - _product(work[:, :m], lam)
     terms = C[:, :, None] * x[None, :, :]
     scale = jnp.abs(rhs[nz:]) + jnp.sum(jnp.abs(terms), 1)
     wrong = jnp.abs(jnp.sum(terms, 1) - rhs[nz:])
@@ -225,13 +201,9 @@ def _by_schur(
     return jnp.concatenate([x, lam]), good & _definite(ratios) & accurate
 
 
-def _sum_of_products(a: Float[Array, "l m"], b: Float[Array, "m n"]) -> Float[Array, "l n"]:
-    return jnp.sum(a[:, :, None] * b[None, :, :], 1)
-
-
 def _product(a: Float[Array, "l m"], b: Float[Array, "m n"]) -> Float[Array, "l n"]:
     """As a sum, which fuses with its neighbours, where a product would be a call of its own."""
-    return a @ b if writes_out() else _sum_of_products(a, b)
+    return jnp.sum(a[:, :, None] * b[None, :, :], 1)
 
 
 def _definite(ratios: Float[Array, " n"]) -> Bool[Array, ""]:
@@ -252,7 +224,7 @@ def solve_definite(
 
     **Returns:** the solution, and the pivots by the diagonal entries.
     """
-    if writes_out() or matrix.shape[0] <= FEW:
+    if matrix.shape[0] <= FEW:
         return _by_rows(matrix, rhs)
     return _by_rotation(matrix, rhs)
 
@@ -283,7 +255,7 @@ def _by_rotation(
 def _by_rows(
     matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
 ) -> tuple[Float[Array, "n k"], Float[Array, " n"]]:
-    """Gaussian elimination row by row, for what is written out and for few unknowns."""
+    """Gaussian elimination row by row, for few unknowns."""
     n = matrix.shape[0]
     rows = [jnp.concatenate([matrix[i], rhs[i]]) for i in range(n)]
     reciprocals, upper, ratios = [], [], []

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import CHECKPOINT_NAME, differentiable_root, stop_gradient
-from .._jax_internals import attach_derivative, written_out
+from .._jax_internals import attach_derivative
 from .._kkt import singular_threshold, solve_definite
 from .._results import RESULTS
 from .._system import FlatSystem
@@ -71,8 +71,7 @@ def rattle_steps(
     - `t0`, `y0`, `z0`: a consistent state; `h`: the size of the whole step.
     - `lam`: starting values of the multipliers.
 
-    **Returns:** `y1`, `z1`, and a `RattleInfo`; on failure the state unchanged. All written out
-    as one piece of code.
+    **Returns:** `y1`, `z1`, and a `RattleInfo`; on failure the state unchanged.
 
     Source: H. Andersen, *RATTLE: a "velocity" version of the SHAKE algorithm*, J. Comput. Phys.
     52 (1983); E. Hairer, Ch. Lubich & G. Wanner, *Geometric Numerical Integration*, 2nd edition,
@@ -84,21 +83,14 @@ def rattle_steps(
     h = jnp.where(idle, jnp.ones_like(h), h)
     operands = (system, t0, y0, z0, h)
 
-    def found(operands, lam):
-        return _found(fractions, operands, stop_gradient(lam), options)
-
-    y1, z1, info = written_out(found, stop_gradient(operands), stop_gradient(lam))
+    y1, z1, info = _found(fractions, stop_gradient(operands), stop_gradient(lam), options)
     # Named: the backward pass needs them, and must not iterate to get them.
     named = (y1, z1, info.lam, info.result == RESULTS.successful)
     y1, z1, all_lam, good = jax.tree.map(lambda x: checkpoint_name(x, CHECKPOINT_NAME), named)
 
     def difference(state: Any, parameters: Any) -> Any:
         lam, operands = parameters
-
-        def through(lam, operands):
-            return _through(fractions, operands, lam)
-
-        return jax.tree.map(jnp.subtract, state, written_out(through, lam, operands))
+        return jax.tree.map(jnp.subtract, state, _through(fractions, operands, lam))
 
     moved = good & ~idle
     y1, z1 = attach_derivative(difference, (y1, z1), (all_lam, operands))

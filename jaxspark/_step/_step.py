@@ -10,14 +10,13 @@ from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import CHECKPOINT_NAME, differentiable_root, stop_gradient
-from .._jax_internals import writes_out
 from .._kkt import AbstractLinearSolver
 from .._results import RESULTS
 from .._system import FlatSystem
 from .._tableau import SparkTableau
 from ._attempts import solve_stages
 from ._decoupling import modified_jacobian, ModifiedJacobian
-from ._derivatives import implicit_equations, in_one_piece, is_small
+from ._derivatives import implicit_equations
 from ._newton import NewtonOptions
 from ._predict import constant_guess
 from ._stages import Stages
@@ -54,7 +53,6 @@ def flat_step(
     guess: Stages,
     options: NewtonOptions,
     keep_factors: bool = False,
-    one_piece: bool = True,
 ) -> tuple[Float[Array, " ny"], Float[Array, " nz"], StepInfo]:
     """One step from `(t0, y0, z0)` to `t0 + h`.
 
@@ -70,7 +68,6 @@ def flat_step(
     - `options`: of the Newton iteration.
     - `keep_factors`: whether derivatives use the factors of the Newton iteration. If not,
         they factorise again, at the converged stages, and nothing but these need be kept.
-    - `one_piece`: whether steps of small systems are written out, which pays over many steps.
 
     **Returns:** `y1`, `z1`, and a [`jaxspark.StepInfo`][].
 
@@ -78,7 +75,7 @@ def flat_step(
     constrained systems in mechanics*, section 2.
     """
     y1, z1, info, _ = factorised_step(
-        system, tableau, linear_solver, t0, y0, z0, h, guess, options, keep_factors, one_piece
+        system, tableau, linear_solver, t0, y0, z0, h, guess, options, keep_factors
     )
     return y1, z1, info
 
@@ -94,7 +91,6 @@ def factorised_step(
     guess: Stages,
     options: NewtonOptions,
     keep_factors: bool = False,
-    one_piece: bool = True,
 ) -> tuple[Float[Array, " ny"], Float[Array, " nz"], StepInfo, ModifiedJacobian]:
     """`flat_step`, and a modified Jacobian of the step."""
     idle = h == 0
@@ -105,12 +101,7 @@ def factorised_step(
     frozen = stop_gradient((system, t0, y0, z0, h))
 
     full = options.jacobian == "full"
-    written = one_piece and writes_out() and is_small(system, linear_solver) and not full
-
-    def solve(frozen, guess, idle):
-        return solve_stages(frozen, tableau, linear_solver, guess, idle, options)
-
-    newton, factorised = in_one_piece(solve, written)(frozen, guess, idle)
+    newton, factorised = solve_stages(frozen, tableau, linear_solver, guess, idle, options)
     # Named too: the backward pass needs the verdict, and must not run Newton to get it.
     good = checkpoint_name(newton.result == RESULTS.successful, CHECKPOINT_NAME)
     finite = constant_guess(frozen[0], tableau, frozen[2], frozen[3])
@@ -121,7 +112,7 @@ def factorised_step(
     moved = good & ~idle
     operands = differentiated_if(moved, (system, t0, y0, z0, h))
     residual, linear_solve = implicit_equations(
-        tableau, linear_solver, written, min(options.tolerances(y0.dtype)[0], DERIVATIVES), full
+        tableau, linear_solver, min(options.tolerances(y0.dtype)[0], DERIVATIVES), full
     )
     stages = differentiable_root(residual, (*operands, kept), root, linear_solve)
     y1 = jnp.where(moved, stages.y[-1], y0)

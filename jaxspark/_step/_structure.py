@@ -11,7 +11,7 @@ from .._tableau import SparkTableau
 from .._tableau._lobatto import lobatto_spark
 
 
-# The largest number of velocities and multipliers of a system that is written out.
+# The largest number of velocities and multipliers for which it pays.
 LARGEST = 16
 COST = "Steps of RATTLE solve for all unknowns, not for multipliers alone."
 
