@@ -13,7 +13,6 @@ from ._adaptive import (
     Occurrences as Occurrences,
     PIController as PIController,
     Projected as Projected,
-    solve as solve,
     underlying_ode as underlying_ode,
     UnderlyingTerm as UnderlyingTerm,
 )
@@ -62,14 +61,16 @@ from ._kkt import (
 )
 from ._results import RESULTS as RESULTS
 from ._rollout import (
+    EqualSteps as EqualSteps,
     explain as explain,
-    rollout as rollout,
+    GivenSteps as GivenSteps,
     Solution as Solution,
     SolveError as SolveError,
     Statistics as Statistics,
     step as step,
     StepDensity as StepDensity,
 )
+from ._solve import rollout as rollout, solve as solve
 from ._step import (
     NewtonOptions as NewtonOptions,
     Stages as Stages,

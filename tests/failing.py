@@ -36,7 +36,7 @@ SYSTEM = bob()
 def simulate(y, z, h=0.05, **changes):
     args = {key: jnp.asarray(value, float) for key, value in {**ARGS, **changes}.items()}
     return jaxspark.rollout(
-        SYSTEM, METHOD, y, z, args, h=h, num_steps=STEPS, multipliers=False, throw=False
+        SYSTEM, y, z, args, method=METHOD, h=h, num_steps=STEPS, multipliers=False, throw=False
     )
 
 

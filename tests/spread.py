@@ -37,7 +37,7 @@ def composed(lane, args):
     y0, z0 = pendulum_start(lane["angle"], lane["rate"], args["l"])
     method = jaxspark.Composition(jaxspark.Lobatto(2), 4)
     options = {"t1": 1.0, "num_steps": 20, "save_every": None, "throw": False}
-    end = jaxspark.rollout(SYSTEM, method, lane["off"] * y0, z0, args, **options)
+    end = jaxspark.rollout(SYSTEM, lane["off"] * y0, z0, args, method=method, **options)
     return end.y1, end.z1, end.result == jaxspark.RESULTS.successful
 
 
@@ -45,7 +45,7 @@ def adaptive(lane, args):
     """The same by tolerances, and the number of steps."""
     y0, z0 = pendulum_start(lane["angle"], lane["rate"], args["l"])
     end = jaxspark.solve(
-        SYSTEM, jaxspark.Gauss(2), y0, z0, args, t1=1.0, rtol=1e-6, throw=False
+        SYSTEM, y0, z0, args, method=jaxspark.Gauss(2), t1=1.0, rtol=1e-6, throw=False
     )  # fmt: skip
     return end.y1, end.z1, end.stats.num_steps
 

@@ -18,7 +18,7 @@ from jaxspark import Gauss, Lobatto, RadauIIA
 def truth(name, t_end, saved=1):
     problem = getattr(problems, name)()
     solution = jaxspark.rollout(
-        problem.system, Gauss(5), problem.y0, problem.z0, problem.args, t0=problem.t0,
+        problem.system, problem.y0, problem.z0, problem.args, method=Gauss(5), t0=problem.t0,
         t1=problem.t0 + t_end, num_steps=4000, save_every=4000 // saved,
     )  # fmt: skip
     return solution
@@ -32,7 +32,7 @@ def errors(name, method, t_end, tolerances):
     @jax.jit
     def run(tolerance):
         return jaxspark.solve(
-            problem.system, method, problem.y0, problem.z0, problem.args, t0=problem.t0,
+            problem.system, problem.y0, problem.z0, problem.args, method=method, t0=problem.t0,
             t1=problem.t0 + t_end, rtol=tolerance, throw=False,
         )  # fmt: skip
 
@@ -77,7 +77,12 @@ TIMES = np.linspace(0.0, 2.0, 9)
 def solve(method=Gauss(3), **options):
     problem = mixed()
     return jaxspark.solve(
-        problem.system, method, problem.y0, problem.z0, problem.args, **{"t1": 2.0, **options}
+        problem.system,
+        problem.y0,
+        problem.z0,
+        problem.args,
+        method=method,
+        **{"t1": 2.0, **options},
     )
 
 
@@ -92,7 +97,7 @@ def residuals(solution):
 def test_saved_times_are_of_full_order_and_on_the_constraints():
     problem = mixed()
     exact = jaxspark.rollout(
-        problem.system, Gauss(5), problem.y0, problem.z0, problem.args,
+        problem.system, problem.y0, problem.z0, problem.args, method=Gauss(5),
         t1=2.0, num_steps=800, save_every=100, multipliers=True,
     )  # fmt: skip
     differences = []
@@ -126,7 +131,7 @@ def test_dense_output_is_what_is_saved():
 
 
 def test_every_step_saved():
-    solution = solve(steps=True, max_steps=100)
+    solution = solve(save_every=1, max_steps=100)
     steps = int(solution.stats.num_steps)
     assert solution.ts.shape == (101,) and 0 < steps < 100
     assert np.all(np.diff(solution.ts[: steps + 1]) > 0)
@@ -139,7 +144,7 @@ def test_backward_in_time():
     forward = solve(rtol=1e-9, ts=TIMES)
     problem = mixed()
     back = jaxspark.solve(
-        problem.system, Gauss(3), forward.y1, forward.z1, problem.args,
+        problem.system, forward.y1, forward.z1, problem.args, method=Gauss(3),
         t0=2.0, t1=0.0, rtol=1e-9, ts=TIMES[::-1], dense=True,
     )  # fmt: skip
     assert np.max(np.abs(back.ys[::-1] - forward.ys)) <= 1e-7
@@ -150,12 +155,18 @@ def test_backward_in_time():
 def test_both_drivers_agree():
     problem = mixed()
     fixed = jaxspark.rollout(
-        problem.system, Gauss(2), problem.y0, problem.z0, problem.args, h=0.0625, num_steps=32
+        problem.system,
+        problem.y0,
+        problem.z0,
+        problem.args,
+        method=Gauss(2),
+        h=0.0625,
+        num_steps=32,
     )
     driven = diffrax.diffeqsolve(
         jaxspark.ConstrainedTerm(problem.system), jaxspark.DiffraxSolver(Gauss(2)),
         0.0, 2.0, 0.0625, (problem.y0, problem.z0), problem.args,
-        saveat=diffrax.SaveAt(t0=True, steps=True), max_steps=32,
+        saveat=diffrax.SaveAt(t0=True, save_every=1), max_steps=32,
     )  # fmt: skip
     assert largest_difference(driven.ys[0], fixed.ys) <= 1e-13
     assert largest_difference(driven.ys[1], fixed.zs) <= 1e-13
@@ -205,7 +216,7 @@ def test_a_batch_is_a_loop():
             problem.system, 0.0, y0, rate * jnp.asarray(problem.z0), problem.args
         )
         return jaxspark.solve(
-            problem.system, Gauss(3), start.y, start.z, problem.args,
+            problem.system, start.y, start.z, problem.args, method=Gauss(3),
             t1=2.0, ts=TIMES, rtol=tolerance, throw=False,
         )  # fmt: skip
 
@@ -223,7 +234,7 @@ def test_single_precision():
     problem = mixed()
     y0, z0 = np.float32(problem.y0), np.float32(problem.z0)
     solution = jaxspark.solve(
-        problem.system, Gauss(3), y0, z0, problem.args, t1=2.0, ts=np.float32(TIMES)
+        problem.system, y0, z0, problem.args, method=Gauss(3), t1=2.0, ts=np.float32(TIMES)
     )
     assert solution.ys.dtype == np.float32 and bool(solution.successful)
     assert (

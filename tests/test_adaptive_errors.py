@@ -16,7 +16,9 @@ def solve(y0=None, z0=None, system=None, **options):
     y, z = y if y0 is None else y0, z if z0 is None else z0
     system = pendulum() if system is None else system
     options = {"t1": 1.0, **options}
-    return jaxspark.solve(system, options.pop("method", Gauss(2)), y, z, PENDULUM_ARGS, **options)
+    return jaxspark.solve(
+        system, y, z, PENDULUM_ARGS, method=options.pop("method", Gauss(2)), **options
+    )
 
 
 REFUSED = {
@@ -24,17 +26,17 @@ REFUSED = {
     "order of time": dict(ts=np.array([0.5, 0.2])),
     "between t0 and t1": dict(ts=np.array([0.5, 1.2])),
     "must be a vector": dict(ts=np.ones((2, 2))),
-    "either ts or steps": dict(ts=np.array([0.5]), steps=True),
+    "either ts or save_every": dict(ts=np.array([0.5]), save_every=1),
     "rtol must be a number": dict(rtol=-1e-3),
     "atol must be a number": dict(atol=np.nan),
     "rounding errors": dict(rtol=1e-17),
     "max_steps must be a positive": dict(max_steps=0),
     "max_events must be a positive": dict(max_events=0),
-    "either a controller": dict(rtol=1e-3, controller=jaxspark.PIController(1e-3, 1e-3)),
+    "either a controller": dict(rtol=1e-3, steps=jaxspark.PIController(1e-3, 1e-3)),
     "first_step must be a positive": dict(first_step=-0.1),
     "max_step must be a positive": dict(max_step=0.0),
     "no times in it": dict(ts=np.zeros(0)),
-    "room for all steps": dict(steps=True, max_steps=None),
+    "room for all steps": dict(save_every=1, max_steps=None),
     "consistency_tol": dict(consistency_tol=-1.0),
 }
 
@@ -52,8 +54,8 @@ def test_refused_types():
         solve(method=diffrax.Kvaerno5())
     with pytest.raises(TypeError):
         solve(y0=np.array([1, 0]))
-    with pytest.raises(TypeError, match="controller"):
-        solve(controller=1e-6)
+    with pytest.raises(TypeError, match="EqualSteps"):
+        solve(steps=1e-6)
     with pytest.raises(TypeError, match="ConstrainedTerm"):
         diffrax.diffeqsolve(
             diffrax.ODETerm(lambda t, y, args: y), jaxspark.DiffraxSolver(Gauss(2)),
@@ -149,7 +151,7 @@ def test_fixed_steps_end_where_newton_fails():
 
 
 def test_step_sizes_stay_below_the_largest():
-    solution = solve(max_step=0.01, steps=True, max_steps=256, first_step=0.003)
+    solution = solve(max_step=0.01, save_every=1, max_steps=256, first_step=0.003)
     sizes = np.diff(solution.ts[: int(solution.stats.num_steps) + 1])
     assert np.max(sizes) <= 0.01 + 1e-12 and abs(sizes[0] - 0.003) <= 1e-12
 
@@ -161,7 +163,9 @@ def test_dependent_constraints_are_the_reason(max_steps):
         holonomic=lambda t, q, args: jnp.stack([q[0], 2 * q[0]]),
     )
     with pytest.raises(jaxspark.SolveError, match="redundant|rank"):
-        jaxspark.solve(system, Gauss(2), np.zeros(2), np.zeros(2), t1=1.0, max_steps=max_steps)
+        jaxspark.solve(
+            system, np.zeros(2), np.zeros(2), method=Gauss(2), t1=1.0, max_steps=max_steps
+        )
 
 
 def test_no_degrees_of_freedom():
@@ -171,6 +175,6 @@ def test_no_degrees_of_freedom():
         holonomic=lambda t, q, args: q - jnp.stack([jnp.sin(t), jnp.cos(t)]),
     )
     solution = jaxspark.solve(
-        system, Gauss(3), jnp.array([0.0, 1.0]), jnp.array([1.0, 0.0]), t1=2.0
+        system, jnp.array([0.0, 1.0]), jnp.array([1.0, 0.0]), method=Gauss(3), t1=2.0
     )
     assert np.max(np.abs(solution.y1 - np.array([np.sin(2.0), np.cos(2.0)]))) <= 1e-14

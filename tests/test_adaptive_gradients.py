@@ -58,7 +58,7 @@ def saved(angle, t1, gravity):
     args = {**PENDULUM_ARGS, "g": gravity}
     y0, z0 = pendulum_start(angle)
     solution = jaxspark.solve(
-        pendulum(), jaxspark.Gauss(2), y0, z0, args, t1=t1, rtol=1e-7, max_steps=128,
+        pendulum(), y0, z0, args, method=jaxspark.Gauss(2), t1=t1, rtol=1e-7, max_steps=128,
         ts=t1 * jnp.array([0.3, 0.5, 0.9]), multipliers=True, throw=False,
     )  # fmt: skip
     return jnp.concatenate([jnp.sum(solution.ys, 1), solution.multipliers.lam[:, 0]])
@@ -71,7 +71,7 @@ def test_derivatives_of_saved_rows():
         args = {**PENDULUM_ARGS, "g": gravity}
         y0, z0 = pendulum_start(angle)
         solution = jaxspark.rollout(
-            pendulum(), jaxspark.Gauss(4), y0, z0, args, t1=t1, num_steps=60,
+            pendulum(), y0, z0, args, method=jaxspark.Gauss(4), t1=t1, num_steps=60,
             multipliers=True, throw=False,
         )  # fmt: skip
         rows = np.array([18, 30, 54])
@@ -89,7 +89,7 @@ def test_dense_output_is_differentiable():
     def height(gravity, t):
         args = {**PENDULUM_ARGS, "g": gravity}
         solution = jaxspark.solve(
-            pendulum(), jaxspark.Gauss(2), *pendulum_start(), args, t1=1.0, rtol=1e-8,
+            pendulum(), *pendulum_start(), args, method=jaxspark.Gauss(2), t1=1.0, rtol=1e-8,
             max_steps=256, dense=True, throw=False,
         )  # fmt: skip
         (y, z) = solution.evaluate(t)

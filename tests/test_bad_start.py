@@ -39,7 +39,7 @@ def test_small_inconsistency_is_tolerated():
 def test_the_error_names_constraint_residual_and_cure():
     y, z = START[0], START[1] + 0.01 * START[0]
     with pytest.raises(SolveError) as caught:
-        jaxspark.rollout(pendulum(), METHOD, y, z, PENDULUM_ARGS, h=0.05, num_steps=STEPS)
+        jaxspark.rollout(pendulum(), y, z, PENDULUM_ARGS, method=METHOD, h=0.05, num_steps=STEPS)
     message = str(caught.value)
     assert "g_t + g_y v" in message and "jaxspark.project" in message
     assert f"{0.01 * 0.8**2:.3e}" in message
@@ -50,14 +50,16 @@ def test_the_error_names_constraint_residual_and_cure():
 def test_inconsistent_nonholonomic_start():
     system = ConstrainedSystem(lambda t, y, z, args: 0 * z, k=lambda t, y, z, args: z[1:])
     with pytest.raises(SolveError, match=r"2\.500e-01, of the nonholonomic constraint k"):
-        jaxspark.rollout(system, METHOD, np.zeros(2), np.array([1.0, 0.25]), h=0.1, num_steps=1)
+        jaxspark.rollout(
+            system, np.zeros(2), np.array([1.0, 0.25]), method=METHOD, h=0.1, num_steps=1
+        )
 
 
 @pytest.mark.parametrize("tolerance, accepted", [(1e-12, False), (1e-2, True), (None, True)])
 def test_consistency_tolerance(tolerance, accepted):
     y = START[0] * 1.001 if tolerance is None or tolerance > 1e-3 else START[0] * (1 + 1e-10)
     solution = jaxspark.rollout(
-        pendulum(), METHOD, y, START[1], PENDULUM_ARGS, h=0.05, num_steps=2,
+        pendulum(), y, START[1], PENDULUM_ARGS, method=METHOD, h=0.05, num_steps=2,
         consistency_tol=tolerance, throw=False,
     )  # fmt: skip
     assert bool(solution.result == RESULTS.successful) == accepted
@@ -74,7 +76,7 @@ def test_redundant_constraints():
 
     system = ConstrainedSystem(lambda t, y, z, args: 0 * z, g=twice)
     with pytest.raises(SolveError) as caught:
-        jaxspark.rollout(system, METHOD, *START, PENDULUM_ARGS, h=0.05, num_steps=STEPS)
+        jaxspark.rollout(system, *START, PENDULUM_ARGS, method=METHOD, h=0.05, num_steps=STEPS)
     fails_with(caught.value.solution, RESULTS.singular)
     assert_stayed(caught.value.solution, *START)
     assert "rank 1 of 2" in str(caught.value)
@@ -91,7 +93,7 @@ def test_massless_free_direction(linear_solver):
     system = ConstrainedSystem(lambda t, y, z, args: -y, p=p)
     y, z = np.array([1.0, 0.5]), np.zeros(2)
     solution = jaxspark.rollout(
-        system, METHOD, y, z, h=0.05, num_steps=STEPS, throw=False,
+        system, y, z, method=METHOD, h=0.05, num_steps=STEPS, throw=False,
         linear_solver=linear_solver,
     )  # fmt: skip
     fails_with(solution, RESULTS.singular)

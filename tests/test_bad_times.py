@@ -11,7 +11,7 @@ from jaxspark import RESULTS
 @pytest.mark.parametrize("times", [{"h": 0.0}, {"t0": 2.0, "t1": 2.0}, {"h": 0}])
 def test_zero_step_size_known(times):
     with pytest.raises(ValueError, match="time cannot advance.*num_steps=0"):
-        jaxspark.rollout(SYSTEM, METHOD, *START, ARGS, num_steps=3, **times)
+        jaxspark.rollout(SYSTEM, *START, ARGS, method=METHOD, num_steps=3, **times)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_zero_step_size_known(times):
 )
 def test_times_not_finite(times, name):
     with pytest.raises(ValueError, match=f"{name} must be finite"):
-        jaxspark.rollout(SYSTEM, METHOD, *START, ARGS, num_steps=3, **times)
+        jaxspark.rollout(SYSTEM, *START, ARGS, method=METHOD, num_steps=3, **times)
 
 
 def test_zero_step_size_traced():
@@ -39,19 +39,19 @@ def test_step_size_traced_and_not_finite():
 @pytest.mark.parametrize("times", [{}, {"t1": 1.0, "h": 0.1}])
 def test_either_t1_or_h(times):
     with pytest.raises(ValueError, match="either the final time t1 or the step size h"):
-        jaxspark.rollout(SYSTEM, METHOD, *START, ARGS, num_steps=3, **times)
+        jaxspark.rollout(SYSTEM, *START, ARGS, method=METHOD, num_steps=3, **times)
 
 
 @pytest.mark.parametrize("times", [{"h": np.full(2, 0.1)}, {"t0": np.zeros(1), "h": 0.1}])
 def test_times_are_scalars(times):
     with pytest.raises((ValueError, TypeError)):
-        jaxspark.rollout(SYSTEM, METHOD, *START, ARGS, num_steps=3, **times)
+        jaxspark.rollout(SYSTEM, *START, ARGS, method=METHOD, num_steps=3, **times)
 
 
 @pytest.mark.parametrize("save_every", [1, 3, None])
 def test_no_steps(save_every):
     solution = jaxspark.rollout(
-        SYSTEM, METHOD, *START, ARGS, t0=0.5, h=0.1, num_steps=0, save_every=save_every
+        SYSTEM, *START, ARGS, method=METHOD, t0=0.5, h=0.1, num_steps=0, save_every=save_every
     )
     assert np.array_equal(solution.ts, [0.5])
     assert np.array_equal(solution.ys, START[0][None])

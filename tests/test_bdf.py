@@ -49,7 +49,7 @@ def moving_rod():
 def test_rheonomic_and_nonholonomic_constraints(formulation):
     system, y0, z0 = moving_rod()
     exact = jaxspark.rollout(
-        system, jaxspark.Gauss(3), y0, z0, t1=0.4, num_steps=40, multipliers=True
+        system, y0, z0, method=jaxspark.Gauss(3), t1=0.4, num_steps=40, multipliers=True
     )
     solve = "reduced" if formulation == "cs" else "bordered"
     found = bdf(
@@ -67,7 +67,7 @@ def test_rheonomic_and_nonholonomic_constraints(formulation):
 def test_only_nonholonomic_constraints():
     y0, z0 = knife_edge_start()
     exact = jaxspark.rollout(
-        knife_edge(), jaxspark.Gauss(3), y0, z0, KNIFE_EDGE_ARGS, t1=0.5, num_steps=50
+        knife_edge(), y0, z0, KNIFE_EDGE_ARGS, method=jaxspark.Gauss(3), t1=0.5, num_steps=50
     )
     found = bdf(knife_edge(), y0, z0, KNIFE_EDGE_ARGS, t1=0.5, rtol=1e-7, max_steps=600)
     assert jnp.max(jnp.abs(found.y1 - exact.y1)) <= 1e-4 and found.stats.max_k <= 1e-6
@@ -103,7 +103,7 @@ def test_orders(max_order):
     steps, error = ORDERS[max_order]
     y0, z0 = pendulum_start()
     exact = jaxspark.rollout(
-        pendulum(), jaxspark.Gauss(3), y0, z0, PENDULUM_ARGS, t1=0.5, num_steps=50
+        pendulum(), y0, z0, PENDULUM_ARGS, method=jaxspark.Gauss(3), t1=0.5, num_steps=50
     )
     found = bdf(
         pendulum(), y0, z0, PENDULUM_ARGS, t1=0.5, rtol=1e-8, max_order=max_order, max_steps=600

@@ -164,7 +164,9 @@ def test_tight_tolerances_give_the_derivatives_of_the_motion():
 
     def exact(length):
         y0, z0, moved = start(length)
-        found = jaxspark.rollout(pendulum(), jaxspark.Gauss(3), y0, z0, moved, t1=0.2, num_steps=20)
+        found = jaxspark.rollout(
+            pendulum(), y0, z0, moved, method=jaxspark.Gauss(3), t1=0.2, num_steps=20
+        )
         return jnp.concatenate([found.y1, found.z1])
 
     def ours(length):

@@ -194,7 +194,7 @@ START = np.array([[0.5, 0.0, 0.0], [1.5, 0.0, 0.0]]), np.zeros((2, 3))
 def run(joints, y=START[0], z=START[1], **options):
     system = MultibodySystem(mass, force, joints)
     options = {"linear_solver": AcyclicNullSpace(), **options}
-    return jaxspark.rollout(system, METHOD, y, z, ARGS, h=0.01, num_steps=2, **options)
+    return jaxspark.rollout(system, y, z, ARGS, method=METHOD, h=0.01, num_steps=2, **options)
 
 
 def test_redundant_joints_end_a_rollout():
@@ -257,7 +257,9 @@ def test_states_of_different_lengths():
     rate = lambda t, y, z, own, args: z
     system = MultibodySystem(mass, force, joints, velocity=rate)
     with pytest.raises(ValueError, match=words):
-        jaxspark.rollout(system, METHOD, START[0], np.zeros((3, 3)), ARGS, h=0.1, num_steps=1)
+        jaxspark.rollout(
+            system, START[0], np.zeros((3, 3)), ARGS, method=METHOD, h=0.1, num_steps=1
+        )
     with pytest.raises(ValueError, match=words):
         run(joints, START[0], np.zeros((3, 3)))
 
@@ -280,6 +282,6 @@ def test_systems_without_blocks():
     start = helpers.pendulum_start()
     with pytest.raises(ValueError, match="declares no blocks: use jaxspark.MultibodySystem"):
         jaxspark.rollout(
-            helpers.pendulum(), METHOD, *start, helpers.PENDULUM_ARGS, h=0.1, num_steps=1,
+            helpers.pendulum(), *start, helpers.PENDULUM_ARGS, method=METHOD, h=0.1, num_steps=1,
             linear_solver=AcyclicNullSpace(),
         )  # fmt: skip

@@ -94,7 +94,7 @@ MASS = jnp.asarray(1.3)
 def end_of(method, steps, system=None, t1=1.0, **options):
     system = double_pendulum() if system is None else system
     solution = jaxspark.rollout(
-        system, method, Y0, Z0, MASS, t1=t1, num_steps=steps, save_every=None, **options
+        system, Y0, Z0, MASS, method=method, t1=t1, num_steps=steps, save_every=None, **options
     )
     assert float(solution.stats.max_g) < 1e-14 and float(solution.stats.max_gdot) < 1e-13
     return jnp.concatenate([solution.y1, solution.z1])
@@ -131,7 +131,7 @@ def test_order_with_moving_and_nonholonomic_constraints():
 
     def end(method, steps):
         solution = jaxspark.rollout(
-            problem.system, method, problem.y0, problem.z0, problem.args, t1=1.0,
+            problem.system, problem.y0, problem.z0, problem.args, method=method, t1=1.0,
             num_steps=steps, save_every=None,
         )  # fmt: skip
         assert max(map(float, (solution.stats.max_g, solution.stats.max_k))) < 1e-14
@@ -155,7 +155,15 @@ def test_derivatives_are_those_of_the_general_path():
 
     def loss(mass, z, options):
         solution = jaxspark.rollout(
-            double_pendulum(), method, Y0, z, mass, t1=0.4, num_steps=4, save_every=2, **options
+            double_pendulum(),
+            Y0,
+            z,
+            mass,
+            method=method,
+            t1=0.4,
+            num_steps=4,
+            save_every=2,
+            **options,
         )
         return jnp.sum(solution.ys**2) + jnp.sum(jnp.sin(solution.z1))
 
@@ -179,7 +187,7 @@ def test_batches_are_loops():
 
     def run(mass):
         return jaxspark.rollout(
-            double_pendulum(), method, Y0, Z0, mass, t1=0.5, num_steps=5, throw=False
+            double_pendulum(), Y0, Z0, mass, method=method, t1=0.5, num_steps=5, throw=False
         )
 
     masses = jnp.array([0.5, 1.3, jnp.nan, 4.0])
@@ -198,15 +206,15 @@ def test_batches_are_loops():
 def test_reversed_and_over_long_times():
     method = jaxspark.Composition(jaxspark.Lobatto(2), 6)
     there = jaxspark.rollout(
-        double_pendulum(), method, Y0, Z0, MASS, t1=2.0, num_steps=40, save_every=None
+        double_pendulum(), Y0, Z0, MASS, method=method, t1=2.0, num_steps=40, save_every=None
     )
     back = jaxspark.rollout(
-        double_pendulum(), method, there.y1, there.z1, MASS, t0=2.0, t1=0.0, num_steps=40,
+        double_pendulum(), there.y1, there.z1, MASS, method=method, t0=2.0, t1=0.0, num_steps=40,
         save_every=None,
     )  # fmt: skip
     np.testing.assert_allclose(back.y1, Y0, rtol=0, atol=1e-11)
     solution = jaxspark.rollout(
-        double_pendulum(), method, Y0, Z0, MASS, h=0.05, num_steps=4000, save_every=10
+        double_pendulum(), Y0, Z0, MASS, method=method, h=0.05, num_steps=4000, save_every=10
     )
     energy = jaxspark.energy(double_pendulum(), solution.ts, solution.ys, solution.zs, MASS)
     wrong = np.abs(energy - energy[0])
@@ -237,14 +245,14 @@ def test_one_step_by_hand():
 def test_failures_say_why():
     method = jaxspark.Composition(jaxspark.Lobatto(2), 4)
     with pytest.raises(jaxspark.SolveError, match="Newton"):
-        jaxspark.rollout(double_pendulum(), method, Y0, 40 * Z0, MASS, h=2.0, num_steps=3)
+        jaxspark.rollout(double_pendulum(), Y0, 40 * Z0, MASS, method=method, h=2.0, num_steps=3)
 
     def twice(t, q, args):
         return jnp.stack([q[0] ** 2 + q[1] ** 2 - 1.0] * 2)
 
     redundant = jaxspark.LagrangianSystem(lambda t, q, v, args: jnp.sum(v**2) / 2 - q[1], twice)
     with pytest.raises(jaxspark.SolveError, match="dependent|redundant|singular"):
-        jaxspark.rollout(redundant, method, Y0[:2], Z0[:2], h=0.1, num_steps=3)
+        jaxspark.rollout(redundant, Y0[:2], Z0[:2], method=method, h=0.1, num_steps=3)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +272,7 @@ def test_what_cannot_be_composed(arguments, error, words):
 def test_compositions_have_equal_steps():
     method = jaxspark.Composition(jaxspark.Lobatto(2), 4)
     with pytest.raises(TypeError, match="method"):
-        jaxspark.solve(double_pendulum(), method, Y0, Z0, MASS, t1=1.0)  # pyright: ignore
+        jaxspark.solve(double_pendulum(), Y0, Z0, MASS, method=method, t1=1.0)  # pyright: ignore
 
 
 def test_explain_tells_of_the_structure():

@@ -64,7 +64,9 @@ def action(method):
 @functools.cache
 def integrator(method):
     def run(q0, v0, h, args):
-        return jaxspark.rollout(PARTICLE, method, q0, v0, args, h=h, num_steps=4, throw=False)
+        return jaxspark.rollout(
+            PARTICLE, q0, v0, args, method=method, h=h, num_steps=4, throw=False
+        )
 
     compiled = fast_jit(run)
     return lambda *start: compiled(*jax.tree.map(np.float64, start))

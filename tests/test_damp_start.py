@@ -20,7 +20,7 @@ def test_damp_start():
     start = jaxspark.damp_start(problem.system, y0, z0, problem.args, h=1e-2, rtol=1e-4)
     assert bool(start.result == RESULTS.successful) and abs(float(start.t) - 0.03) <= 1e-15
     found = jaxspark.solve(
-        problem.system, GGL(RadauIIA(2)), start.y, start.z, problem.args, t0=start.t, t1=1.0,
+        problem.system, start.y, start.z, problem.args, method=GGL(RadauIIA(2)), t0=start.t, t1=1.0,
         rtol=1e-4, first_step=1e-2,
     )  # fmt: skip
     assert 3 + int(found.stats.num_steps) <= 16
@@ -28,7 +28,14 @@ def test_damp_start():
     # The equilibrium, at the elongation that carries the weight.
     assert abs(float(found.y1[4]) + 9.81e-6) <= 1e-8
     without = jaxspark.solve(
-        problem.system, GGL(RadauIIA(2)), y0, z0, problem.args, t1=1.0, rtol=1e-4, first_step=1e-2
+        problem.system,
+        y0,
+        z0,
+        problem.args,
+        method=GGL(RadauIIA(2)),
+        t1=1.0,
+        rtol=1e-4,
+        first_step=1e-2,
     )
     assert int(without.stats.num_steps) >= 200
 

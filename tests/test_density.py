@@ -12,12 +12,12 @@ from helpers import order
 from jaxspark import Gauss, RadauIIA, StepDensity
 
 
-def run(method, num_steps=200, h=0.1, start=None, **options):
+def run(method, num_steps=200, h=0.1, start=None, scale=scale, **options):
     problem = spherical_kepler()
     t0, y0, z0, rho = (0.0, problem.y0, problem.z0, None) if start is None else start
-    options = {"density": StepDensity(scale, rho), "save_every": None, **options}
-    return jaxspark.rollout(
-        problem.system, method, y0, z0, problem.args, t0=t0, h=h, num_steps=num_steps, **options
+    steps = StepDensity(scale, h, num_steps, rho)
+    return jaxspark.solve(
+        problem.system, y0, z0, problem.args, method=method, t0=t0, steps=steps, **options
     )
 
 
@@ -57,7 +57,7 @@ def test_order():
     """At the same time: `h = 0.1` counts steps, and times differ between step sizes."""
     problem = spherical_kepler()
     exact = jaxspark.solve(
-        problem.system, Gauss(5), problem.y0, problem.z0, problem.args,
+        problem.system, problem.y0, problem.z0, problem.args, method=Gauss(5),
         t1=1.2, rtol=1e-13, dense=True, max_steps=1024,
     )  # fmt: skip
     hs, errors = [0.1, 0.08, 0.06], []
@@ -82,11 +82,12 @@ def test_derivatives():
     problem = spherical_kepler()
 
     def end(mu):
-        solution = jaxspark.rollout(
-            problem.system, Gauss(2), problem.y0, problem.z0, {"mu": mu}, h=0.1, num_steps=20,
-            density=StepDensity(lambda t, q, args: scale(t, q, args) / jnp.sqrt(args["mu"])),
-            save_every=None, throw=False,
-        )  # fmt: skip
+        by_period = StepDensity(
+            lambda t, q, args: scale(t, q, args) / jnp.sqrt(args["mu"]), 0.1, 20
+        )
+        solution = jaxspark.solve(
+            problem.system, problem.y0, problem.z0, {"mu": mu}, steps=by_period, throw=False
+        )
         return jnp.sum(solution.y1**3) + solution.t1
 
     value = jax.jit(end)
@@ -101,19 +102,19 @@ def test_density_lost():
     solution = run(Gauss(2), h=3.0, throw=False)
     assert not bool(solution.successful) and np.all(np.isfinite(solution.y1))
     with pytest.raises(jaxspark.SolveError, match="density of the steps"):
-        run(Gauss(2), density=StepDensity(lambda t, q, args: jnp.exp(30 * t)), h=0.1)
+        run(Gauss(2), scale=lambda t, q, args: jnp.exp(30 * t))
 
 
 def test_misuse():
     problem = spherical_kepler()
-    with pytest.raises(TypeError, match="StepDensity"):
-        run(Gauss(2), density=scale)
+    start = problem.system, problem.y0, problem.z0, problem.args
+    with pytest.raises(TypeError, match="EqualSteps"):
+        jaxspark.solve(*start, t1=1.0, steps=scale)
     with pytest.raises(TypeError):
         StepDensity(1.0)
     with pytest.raises(ValueError, match="give h, not t1"):
-        jaxspark.rollout(
-            problem.system, Gauss(2), problem.y0, problem.z0, problem.args, t1=1.0, num_steps=9,
-            density=StepDensity(scale),
-        )  # fmt: skip
+        jaxspark.solve(*start, t1=1.0, steps=StepDensity(scale, 0.1, 9))
+    with pytest.raises(ValueError, match="needs h"):
+        jaxspark.solve(*start, steps=StepDensity(scale))
     with pytest.raises(ValueError, match="must return a scalar"):
-        run(Gauss(2), density=StepDensity(lambda t, q, args: q))
+        run(Gauss(2), scale=lambda t, q, args: q)

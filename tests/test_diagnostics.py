@@ -44,7 +44,7 @@ def on_the_turntable():
     q, v = arrays([0.8, -0.3], [0.4, 1.1])
     args = {"spin": SPIN, "stiffness": STIFFNESS}
     system = LagrangianSystem(turntable)
-    return system, jaxspark.rollout(system, Gauss(2), q, v, args, h=0.2, num_steps=20), args
+    return system, jaxspark.rollout(system, q, v, args, method=Gauss(2), h=0.2, num_steps=20), args
 
 
 def test_energy_with_gyroscopic_forces(on_the_turntable):
@@ -175,7 +175,7 @@ def test_angular_momentum_of_a_spherical_pendulum(method, conserves):
         spherical, holonomic=lambda t, q, args: 0.5 * (jnp.sum(q**2, keepdims=True) - 1)
     )
     q, v = arrays([0.6, 0.0, -0.8], [0.8, 1.5, 0.6])
-    solution = jaxspark.rollout(system, method, q, v, h=0.05, num_steps=40)
+    solution = jaxspark.rollout(system, q, v, method=method, h=0.05, num_steps=40)
     trajectory = solution.ts, solution.ys, solution.zs
     momenta = jaxspark.momentum_map(system, about_the_vertical, *trajectory)
     expected = MASS * np.cross(solution.ys, solution.zs)[:, 2]
@@ -199,7 +199,7 @@ def test_linear_momentum_of_a_dumbbell():
     system = LagrangianSystem(lagrangian, holonomic=rod)
     q = {"a": jnp.array([0.0, 0.0]), "b": jnp.array([0.6, 0.8])}
     v = {"a": jnp.array([0.3, -0.2]), "b": jnp.array([1.1, -0.8])}
-    solution = jaxspark.rollout(system, Gauss(1), q, v, h=0.05, num_steps=20)
+    solution = jaxspark.rollout(system, q, v, method=Gauss(1), h=0.05, num_steps=20)
     along = lambda direction: jaxspark.momentum_map(
         system,
         lambda t, q, direction: {"a": direction, "b": direction},
@@ -216,7 +216,7 @@ def test_momentum_of_a_nonholonomic_system():
     @jax.jit
     def run(args):
         solution = jaxspark.rollout(
-            knife_edge(), Gauss(3), *arrays(*knife_edge_start()), args,
+            knife_edge(), *arrays(*knife_edge_start()), args, method=Gauss(3),
             h=0.02, num_steps=6, multipliers=True, throw=False,
         )  # fmt: skip
         return solution.ts, solution.ys, solution.zs, solution.multipliers.psi[:, 0]

@@ -23,7 +23,12 @@ def test_against_references(plain, elongated, stiffness):
     for problem in (plain(stiffness), elongated(stiffness)):
         start = jax.tree.map(jnp.asarray, (problem.y0, problem.z0))
         found = jaxspark.solve(
-            problem.system, GGL(RadauIIA(5)), *start, problem.args, t1=problem.t_end, rtol=1e-12
+            problem.system,
+            *start,
+            problem.args,
+            method=GGL(RadauIIA(5)),
+            t1=problem.t_end,
+            rtol=1e-12,
         )
         y = found.y1[0] if isinstance(found.y1, tuple) else found.y1
         assert problems.digits(y, problem.reference()["y_end"]) >= 9
@@ -61,15 +66,15 @@ def test_nonholonomic_rheonomic_pytrees():
     y0 = {"x": jnp.array([2.0, 0.0]), "angle": jnp.array(0.3)}
     z0 = {"x": 0.5 * jnp.array([jnp.cos(0.3), jnp.sin(0.3)]), "angle": jnp.array(0.2)}
     options = dict(t1=1.0, num_steps=100, multipliers=True)
-    plain = jaxspark.rollout(sprung, jaxspark.Gauss(3), y0, z0, args, **options)
+    plain = jaxspark.rollout(sprung, y0, z0, args, method=jaxspark.Gauss(3), **options)
     start = jaxspark.elongate(elongated, 0.0, y0, z0, args)
-    found = jaxspark.rollout(elongated, jaxspark.Gauss(3), *start, args, **options)
+    found = jaxspark.rollout(elongated, *start, args, method=jaxspark.Gauss(3), **options)
     assert largest_difference(found.ys[0], plain.ys) <= 1e-10
     assert largest_difference(found.zs[0], plain.zs) <= 1e-9
     tension = args["k"] * found.ys[1] + args["d"] * found.zs[1]
     assert np.max(np.abs(found.multipliers.lam - tension)) <= 1e-7
     assert largest_difference(found.multipliers.psi, plain.multipliers.psi) <= 1e-8
-    damped = jaxspark.solve(elongated, GGL(RadauIIA(3)), *start, args, t1=1.0, rtol=1e-9)
+    damped = jaxspark.solve(elongated, *start, args, method=GGL(RadauIIA(3)), t1=1.0, rtol=1e-9)
     last = jax.tree.map(lambda x: x[-1], plain.ys)
     assert largest_difference(damped.y1[0], last) <= 1e-7
 
@@ -116,7 +121,7 @@ def test_errors_name_what_is_wrong():
     def solve(eta, e):
         system = jaxspark.Elongated(free, eta, 1.0)
         states = (jnp.ones(2), e), (jnp.zeros(2), jnp.zeros_like(e))
-        return jaxspark.solve(system, GGL(RadauIIA(2)), *states, t1=1.0)
+        return jaxspark.solve(system, *states, method=GGL(RadauIIA(2)), t1=1.0)
 
     with pytest.raises((TypeError, ValueError), match="eta"):
         solve(lambda t, q, args: q, jnp.zeros(1))

@@ -167,7 +167,7 @@ def test_reactions_alone(method):
     steps = []
     for tolerance in (1e-5, 1e-10):
         end = jaxspark.solve(
-            turntable(rate), method, y0, z0, None, t1=10.0, rtol=tolerance, max_step=np.inf
+            turntable(rate), y0, z0, None, method=method, t1=10.0, rtol=tolerance, max_step=np.inf
         )
         turned = v[0] + 1j * v[1]
         exact = x[0] + 1j * x[1] + turned * (np.exp(1j * w * 10) - 1) / (1j * w)
@@ -199,7 +199,7 @@ def test_an_end_stop(method):
     @jax.jit
     def run(tolerance):
         return jaxspark.solve(
-            system, method, jnp.ones(1), jnp.zeros(1), None, t1=end, rtol=tolerance,
+            system, jnp.ones(1), jnp.zeros(1), None, method=method, t1=end, rtol=tolerance,
             max_steps=10_000, throw=False,
         )  # fmt: skip
 
@@ -219,6 +219,6 @@ def test_rotation_without_forces(method):
         holonomic=lambda t, q, args: (jnp.sum(q**2) - 1)[None],
     )  # fmt: skip
     q, v = jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])
-    end = jaxspark.solve(system, method, q, v, t1=5.0, rtol=1e-7)
+    end = jaxspark.solve(system, q, v, method=method, t1=5.0, rtol=1e-7)
     assert np.max(np.abs(end.y1 - jnp.array([np.cos(5.0), np.sin(5.0)]))) <= 1e-7
     assert int(end.stats.num_steps) <= 400

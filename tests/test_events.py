@@ -39,7 +39,13 @@ def falling(args):
 def bounce(args, **options):
     start = {"t1": 2.0, "rtol": 1e-8, "max_events": 8, **options}
     return jaxspark.solve(
-        ball(), Gauss(2), jnp.array([0.0, 1.2]), jnp.zeros(2), args, events=falling(args), **start
+        ball(),
+        jnp.array([0.0, 1.2]),
+        jnp.zeros(2),
+        args,
+        method=Gauss(2),
+        events=falling(args),
+        **start,
     )
 
 
@@ -80,7 +86,7 @@ def test_bouncing_ball():
 
 
 def test_every_step_through_the_impacts():
-    solution = bounce(ARGS, steps=True, max_steps=64)
+    solution = bounce(ARGS, save_every=1, max_steps=64)
     rows = int(solution.stats.num_steps) + 1
     assert np.all(np.diff(solution.ts) >= 0) and float(solution.ts[-1]) == 2.0
     assert np.min(solution.ys[:, 1]) >= FLOOR - 1e-12
@@ -115,7 +121,7 @@ def test_nothing_falls_through_the_floor():
     @jax.vmap
     def run(height, restitution):
         return jaxspark.solve(
-            balls(), Gauss(2), jnp.stack([0.0, height, 20.0]), jnp.zeros(3), t1=1.0,
+            balls(), jnp.stack([0.0, height, 20.0]), jnp.zeros(3), method=Gauss(2), t1=1.0,
             events=hits(1, restitution), max_events=10, throw=False,
         )  # fmt: skip
 
@@ -128,7 +134,7 @@ def test_two_at_the_same_time():
     height = 0.5385
     start = jnp.array([0.0, height, height])
     solution = jaxspark.solve(
-        balls(), Gauss(2), start, jnp.zeros(3), t1=0.6, steps=True, max_steps=30,
+        balls(), start, jnp.zeros(3), method=Gauss(2), t1=0.6, save_every=1, max_steps=30,
         events=[hits(1, 0.9), hits(2, 0.9)],
     )  # fmt: skip
     assert int(solution.events.count) == 2
@@ -143,7 +149,7 @@ def test_two_at_the_same_time():
 def test_rows_after_the_end_repeat_it():
     end = Event(lambda t, q, v, args: q[2] - 0.3, direction=False)
     solution = jaxspark.solve(
-        balls(), Gauss(2), jnp.array([0.0, 1.0, 1.0]), jnp.zeros(3), t1=1.0,
+        balls(), jnp.array([0.0, 1.0, 1.0]), jnp.zeros(3), method=Gauss(2), t1=1.0,
         ts=np.linspace(0.0, 1.0, 6), events=[hits(1, 0.9), end],
     )  # fmt: skip
     assert float(solution.t1) < 0.4
@@ -161,7 +167,7 @@ def test_impact_on_a_constrained_mechanism():
 
     hit = Event(lambda t, q, v, args: wall(t, q, args), False, jaxspark.impact(system, wall, 0.6))
     solution = jaxspark.solve(
-        system, Gauss(3), y0, z0, args, t1=1.5, rtol=1e-9, events=hit, max_events=3
+        system, y0, z0, args, method=Gauss(3), t1=1.5, rtol=1e-9, events=hit, max_events=3
     )
     events = solution.events
     before, after, at = events.zs[0], events.zs_after[0], events.ys[0]
@@ -186,7 +192,7 @@ def test_first_of_two_events_in_a_step_ends_the_motion():
 
     start = jnp.array([0.0, 1.2])
     solution = jaxspark.solve(
-        ball(), Gauss(2), start, jnp.zeros(2), ARGS, t1=2.0, first_step=2.0, rtol=1.0,
+        ball(), start, jnp.zeros(2), ARGS, method=Gauss(2), t1=2.0, first_step=2.0, rtol=1.0,
         events=[at_height(0.3), at_height(0.7)],
     )  # fmt: skip
     assert bool(solution.successful) and int(solution.events.which[0]) == 1
@@ -197,7 +203,7 @@ def test_first_of_two_events_in_a_step_ends_the_motion():
 def test_backward_in_time():
     rise = Event(lambda t, q, v, args: t - 0.5)
     back = jaxspark.solve(
-        ball(), Gauss(2), jnp.array([0.0, 1.0]), jnp.array([0.0, -3.0]), ARGS,
+        ball(), jnp.array([0.0, 1.0]), jnp.array([0.0, -3.0]), ARGS, method=Gauss(2),
         t0=1.0, t1=0.0, events=rise,
     )  # fmt: skip
     assert abs(float(back.t1) - 0.5) <= 1e-15
@@ -232,15 +238,23 @@ def test_misuse():
     )
     with pytest.raises(ValueError, match="reset"):
         jaxspark.solve(
-            ball(), Gauss(2), jnp.array([0.0, 1.2]), jnp.zeros(2), ARGS, t1=1.0, events=short
+            ball(), jnp.array([0.0, 1.2]), jnp.zeros(2), ARGS, method=Gauss(2), t1=1.0, events=short
         )
     with pytest.raises(TypeError, match="condition"):
         Event(3.0)
     options = {"t1": 1.0, "events": 3}
     with pytest.raises(TypeError, match="events must be"):
-        jaxspark.solve(ball(), Gauss(2), jnp.array([0.0, 1.2]), jnp.zeros(2), ARGS, **options)
+        jaxspark.solve(
+            ball(), jnp.array([0.0, 1.2]), jnp.zeros(2), ARGS, method=Gauss(2), **options
+        )
     vector = Event(lambda t, q, v, args: q)
     with pytest.raises(ValueError, match="must return a real scalar"):
         jaxspark.solve(
-            ball(), Gauss(2), jnp.array([0.0, 1.2]), jnp.zeros(2), ARGS, t1=1.0, events=vector
+            ball(),
+            jnp.array([0.0, 1.2]),
+            jnp.zeros(2),
+            ARGS,
+            method=Gauss(2),
+            t1=1.0,
+            events=vector,
         )

@@ -29,7 +29,7 @@ METHODS = [jaxspark.DOP853(), diffrax.Tsit5()]
 def swing(method=METHODS[0], tolerance=1e-8, t0=0.0, t1=3.0, start=None, **options):
     y0, z0 = pendulum_start() if start is None else start
     return jaxspark.solve(
-        pendulum(), method, y0, z0, PENDULUM_ARGS, t0=t0, t1=t1, rtol=tolerance, **options
+        pendulum(), y0, z0, PENDULUM_ARGS, method=method, t0=t0, t1=t1, rtol=tolerance, **options
     )
 
 
@@ -76,10 +76,16 @@ def test_errors_are_proportional_to_tolerances(method):
 def test_all_kinds_of_constraints_at_once():
     problem = mixed()
     exact = jaxspark.solve(
-        problem.system, jaxspark.Gauss(5), problem.y0, problem.z0, problem.args, t1=2.0, rtol=1e-12
+        problem.system,
+        problem.y0,
+        problem.z0,
+        problem.args,
+        method=jaxspark.Gauss(5),
+        t1=2.0,
+        rtol=1e-12,
     )
     found = jaxspark.solve(
-        problem.system, METHODS[0], problem.y0, problem.z0, problem.args, t1=2.0, rtol=1e-9,
+        problem.system, problem.y0, problem.z0, problem.args, method=METHODS[0], t1=2.0, rtol=1e-9,
         multipliers=True,
     )  # fmt: skip
     np.testing.assert_allclose(found.y1, exact.y1, atol=1e-8)
@@ -95,7 +101,7 @@ def test_backward_in_time():
 
 
 def test_every_step_saved():
-    solution = swing(steps=True, max_steps=64)
+    solution = swing(save_every=1, max_steps=64)
     count = int(solution.stats.num_steps)
     assert solution.ts.shape == (65,) and count < 60
     assert np.all(np.diff(solution.ts[: count + 1]) > 0)
@@ -130,7 +136,7 @@ def test_nothing_to_project():
     exact = scipy.integrate.solve_ivp(
         field, (0.0, 4.0), [*y0, *z0], method="DOP853", rtol=1e-12, atol=1e-12
     ).y[:, -1]
-    found = jaxspark.solve(oscillator(), METHODS[0], y0, z0, args, t1=4.0, rtol=1e-9)
+    found = jaxspark.solve(oscillator(), y0, z0, args, method=METHODS[0], t1=4.0, rtol=1e-9)
     np.testing.assert_allclose([*found.y1, *found.z1], exact, atol=1e-8)
     assert found.stats.newton_iterations == 0
 
@@ -149,7 +155,7 @@ def test_a_coordinate_without_mass():
 
     system = jaxspark.MechanicalSystem(mass, force, holonomic=tied)
     y0, z0 = np.array([0.5, np.sin(0.5)]), np.zeros(2)
-    end = jaxspark.solve(system, METHODS[0], y0, z0, t1=2.0, rtol=1e-10)
+    end = jaxspark.solve(system, y0, z0, method=METHODS[0], t1=2.0, rtol=1e-10)
     np.testing.assert_allclose(end.y1[0], 0.5 * np.cos(4.0), atol=1e-9)
     np.testing.assert_allclose(end.y1[1], np.sin(end.y1[0]), atol=1e-14)
 
@@ -157,7 +163,14 @@ def test_a_coordinate_without_mass():
 def test_reactions_of_a_skate():
     y0, z0 = knife_edge_start()
     solution = jaxspark.solve(
-        knife_edge(), METHODS[0], y0, z0, KNIFE_EDGE_ARGS, t1=1.0, rtol=1e-9, multipliers=True
+        knife_edge(),
+        y0,
+        z0,
+        KNIFE_EDGE_ARGS,
+        method=METHODS[0],
+        t1=1.0,
+        rtol=1e-9,
+        multipliers=True,
     )
     expected = knife_edge_reaction(solution.ys, solution.zs)
     np.testing.assert_allclose(solution.multipliers.psi[:, 0], expected, rtol=1e-9)
@@ -167,7 +180,7 @@ def test_reactions_of_a_skate():
 def test_single_precision():
     y0, z0 = (x.astype(jnp.float32) for x in pendulum_start())
     args = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), PENDULUM_ARGS)
-    end = jaxspark.solve(pendulum(), METHODS[0], y0, z0, args, t1=3.0)
+    end = jaxspark.solve(pendulum(), y0, z0, args, method=METHODS[0], t1=3.0)
     assert end.y1.dtype == jnp.float32 and end.stats.max_g <= 1e-6
     np.testing.assert_allclose(end.y1, swing().y1, atol=3e-3)
 
@@ -227,7 +240,7 @@ def test_dependent_constraints():
     )
     y0, z0 = pendulum_start()
     run = lambda **options: jaxspark.solve(
-        system, METHODS[0], y0, z0, PENDULUM_ARGS, t1=1.0, **options
+        system, y0, z0, PENDULUM_ARGS, method=METHODS[0], t1=1.0, **options
     )
     assert result_is(run(throw=False).result, jaxspark.RESULTS.singular)
     with pytest.raises(jaxspark.SolveError, match="redundant"):
@@ -240,7 +253,7 @@ def test_a_force_that_is_no_number_at_a_time():
 
     y0, z0 = pendulum_start()
     solution = jaxspark.solve(
-        pendulum(force), METHODS[0], y0, z0, PENDULUM_ARGS, t1=2.0, rtol=1e-6, throw=False
+        pendulum(force), y0, z0, PENDULUM_ARGS, method=METHODS[0], t1=2.0, rtol=1e-6, throw=False
     )
     assert result_is(solution.result, jaxspark.RESULTS.nonfinite)
     assert 0.9 <= solution.t1 <= 1.0 and np.all(np.isfinite(solution.y1))
@@ -252,7 +265,7 @@ def test_a_force_that_is_no_number_at_a_time():
         ({"events": jaxspark.Event(lambda t, q, v, args: q[0])}, "events"),
         ({"newton": jaxspark.NewtonOptions()}, "newton"),
         ({"controller": jaxspark.PIController(1e-6, 1e-6), "tolerance": None}, "controller"),
-        ({"steps": True, "max_steps": None}, "max_steps"),
+        ({"save_every": 1, "max_steps": None}, "max_steps"),
         ({"tolerance": 1e-30}, "rounding"),
     ],
 )
@@ -272,4 +285,4 @@ def test_forces_of_friction_are_refused():
     )
     y0, z0 = pendulum_start()
     with pytest.raises(ValueError, match="Lobatto"):
-        jaxspark.solve(system, METHODS[0], y0, z0, PENDULUM_ARGS, t1=1.0)
+        jaxspark.solve(system, y0, z0, PENDULUM_ARGS, method=METHODS[0], t1=1.0)

@@ -21,7 +21,7 @@ def motion(p, tolerance=1e-10, **options):
     args = {"m": PENDULUM_ARGS["m"], "l": p["l"], "g": p["g"]}
     y0, z0 = pendulum_start(p["angle"], p["rate"], p["l"])
     end = jaxspark.solve(
-        pendulum(), METHOD, y0, z0, args, t0=p["t0"], t1=p["t1"], ts=p["ts"], rtol=tolerance,
+        pendulum(), y0, z0, args, method=METHOD, t0=p["t0"], t1=p["t1"], ts=p["ts"], rtol=tolerance,
         max_steps=64, throw=False, **options,
     )  # fmt: skip
     return jnp.concatenate([end.y1, end.z1, end.ys.ravel(), end.zs.ravel()])
@@ -66,7 +66,8 @@ def test_all_kinds_of_constraints():
     def loss(args):
         start = jaxspark.project(problem.system, 0.0, problem.y0, problem.z0, args)
         end = jaxspark.solve(
-            problem.system, METHOD, start.y, start.z, args, t1=1.0, rtol=1e-12, max_steps=128,
+            problem.system, start.y, start.z, args, method=METHOD, t1=1.0, rtol=1e-12,
+            max_steps=128,
             throw=False,
         )  # fmt: skip
         return jnp.sum(end.y1**2) + jnp.sum(jnp.sin(end.z1))
@@ -87,7 +88,7 @@ def test_all_kinds_of_constraints():
 
 def scalar(angle, rate, t1):
     end = jaxspark.solve(
-        pendulum(), METHOD, *pendulum_start(angle, rate), PENDULUM_ARGS, t1=t1, rtol=1e-11,
+        pendulum(), *pendulum_start(angle, rate), PENDULUM_ARGS, method=METHOD, t1=t1, rtol=1e-11,
         max_steps=24, throw=False,
     )  # fmt: skip
     return end.y1[0] * jnp.exp(end.z1[1])
@@ -163,8 +164,9 @@ def test_steps_have_derivatives():
 
     def rows(angle):
         end = jaxspark.solve(
-            pendulum(), METHOD, *pendulum_start(angle, 1.0), PENDULUM_ARGS, t1=0.6, rtol=1e-8,
-            steps=True, max_steps=24, throw=False,
+            pendulum(), *pendulum_start(angle, 1.0), PENDULUM_ARGS, method=METHOD, t1=0.6,
+            rtol=1e-8,
+            save_every=1, max_steps=24, throw=False,
         )  # fmt: skip
         return end.ys, end.ts
 
@@ -174,7 +176,8 @@ def test_steps_have_derivatives():
 
     def saved(angle):
         return jaxspark.solve(
-            pendulum(), METHOD, *pendulum_start(angle, 1.0), PENDULUM_ARGS, t1=0.6, rtol=1e-8,
+            pendulum(), *pendulum_start(angle, 1.0), PENDULUM_ARGS, method=METHOD, t1=0.6,
+            rtol=1e-8,
             ts=ts[: count + 1], max_steps=24, throw=False,
         ).ys  # fmt: skip
 
@@ -187,7 +190,8 @@ def test_dense_output_has_derivatives():
 
     def solution(angle):
         return jaxspark.solve(
-            pendulum(), METHOD, *pendulum_start(angle, 1.0), PENDULUM_ARGS, t1=0.6, rtol=1e-9,
+            pendulum(), *pendulum_start(angle, 1.0), PENDULUM_ARGS, method=METHOD, t1=0.6,
+            rtol=1e-9,
             dense=True, max_steps=24, throw=False,
         )  # fmt: skip
 
@@ -199,7 +203,8 @@ def test_dense_output_has_derivatives():
 
     def saved(angle):
         return jaxspark.solve(
-            pendulum(), METHOD, *pendulum_start(angle, 1.0), PENDULUM_ARGS, t1=0.6, rtol=1e-9,
+            pendulum(), *pendulum_start(angle, 1.0), PENDULUM_ARGS, method=METHOD, t1=0.6,
+            rtol=1e-9,
             ts=at[None], max_steps=24, throw=False,
         ).ys[0]  # fmt: skip
 
@@ -237,7 +242,8 @@ def test_second_derivatives_without_the_primitive():
 def test_room_for_the_steps_is_needed():
     def loss(angle):
         end = jaxspark.solve(
-            pendulum(), METHOD, *pendulum_start(angle, 1.0), PENDULUM_ARGS, t1=0.6, max_steps=None,
+            pendulum(), *pendulum_start(angle, 1.0), PENDULUM_ARGS, method=METHOD, t1=0.6,
+            max_steps=None,
             throw=False,
         )  # fmt: skip
         return end.y1[0]

@@ -15,14 +15,16 @@ PLATFORMS = ["cpu", "cuda", "tpu"]
 
 
 def simulate(y, z, args):
-    solution = jaxspark.rollout(pendulum(), Gauss(1), y, z, args, h=0.1, num_steps=4, throw=False)
+    solution = jaxspark.rollout(
+        pendulum(), y, z, args, method=Gauss(1), h=0.1, num_steps=4, throw=False
+    )
     return solution.ys, solution.zs, solution.result == RESULTS.successful
 
 
 def report(y, z, args):
     """The multipliers too."""
     solution = jaxspark.rollout(
-        pendulum(), Gauss(2), y, z, args, h=0.1, num_steps=4, throw=False, multipliers=True
+        pendulum(), y, z, args, method=Gauss(2), h=0.1, num_steps=4, throw=False, multipliers=True
     )
     return solution.ys, solution.multipliers.lam
 
@@ -35,7 +37,7 @@ def loss(y, z, args):
 def explicitly(y, z, args):
     """By an explicit method, with adaptive steps."""
     end = jaxspark.solve(
-        pendulum(), jaxspark.DOP853(), y, z, args, t1=0.4, max_steps=16, throw=False
+        pendulum(), y, z, args, method=jaxspark.DOP853(), t1=0.4, max_steps=16, throw=False
     )
     return end.y1 @ end.z1
 

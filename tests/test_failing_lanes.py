@@ -93,7 +93,7 @@ def test_functions_undefined_where_failed_lanes_would_go(checkpoint):
         def lane(radius, end):
             y, z = radius * jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])
             solution = rollout(
-                system, Gauss(2), y, z, a, t1=end, num_steps=4, throw=False,
+                system, y, z, a, method=Gauss(2), t1=end, num_steps=4, throw=False,
                 checkpoint=checkpoint,
             )  # fmt: skip
             good = solution.result == RESULTS.successful

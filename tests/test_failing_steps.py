@@ -43,7 +43,7 @@ def test_nan_midway(good):
 def test_the_error_says_where_it_stopped():
     args = {**ARGS, "t_bad": 0.16}
     with pytest.raises(SolveError) as caught:
-        jaxspark.rollout(SYSTEM, METHOD, *START, args, h=0.05, num_steps=STEPS)
+        jaxspark.rollout(SYSTEM, *START, args, method=METHOD, h=0.05, num_steps=STEPS)
     message = str(caught.value)
     assert "NaN or infinity" in message
     assert "stopped at t = 0.15 after 3 steps" in message
@@ -54,7 +54,7 @@ def test_under_jit_the_error_comes_at_run_time():
     @jax.jit
     def end(t_bad):
         args = {**ARGS, "t_bad": t_bad}
-        solution = jaxspark.rollout(SYSTEM, METHOD, *START, args, h=0.05, num_steps=STEPS)
+        solution = jaxspark.rollout(SYSTEM, *START, args, method=METHOD, h=0.05, num_steps=STEPS)
         return solution.y1
 
     assert np.all(np.isfinite(end(1e9)))
@@ -67,7 +67,7 @@ def test_under_jit_the_error_comes_at_run_time():
 
 def test_too_few_iterations():
     solution = jaxspark.rollout(
-        SYSTEM, METHOD, *START, ARGS, h=0.05, num_steps=STEPS,
+        SYSTEM, *START, ARGS, method=METHOD, h=0.05, num_steps=STEPS,
         newton=NewtonOptions(max_iterations=1), throw=False,
     )  # fmt: skip
     fails_with(solution, RESULTS.newton_iteration_limit)

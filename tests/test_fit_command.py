@@ -142,7 +142,8 @@ def test_simulation_is_a_rollout(folder):
     # The guess, on the rod: its nearest point.
     y0 = 0.5 * np.array([0.4, -0.8]) / np.hypot(0.4, 0.8)
     solution = jaxspark.rollout(
-        PENDULUM, jaxspark.Gauss(2), jnp.asarray(y0), jnp.zeros(2), {"length": 0.5, "drag": 0.2},
+        PENDULUM, jnp.asarray(y0), jnp.zeros(2), {"length": 0.5, "drag": 0.2},
+        method=jaxspark.Gauss(2),
         t1=1.0, num_steps=20, save_every=2,
     )  # fmt: skip
     angle = np.arctan2(solution.ys[:, 0], -solution.ys[:, 1]) - 0.1

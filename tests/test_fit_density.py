@@ -50,7 +50,7 @@ def model():
 @pytest.fixture(scope="module")
 def record():
     solution = jaxspark.rollout(
-        SPRING, jaxspark.Gauss(3), np.array([1.0]), np.array([0.0]), TRUTH, ts=TIMES
+        SPRING, np.array([1.0]), np.array([0.0]), TRUTH, method=jaxspark.Gauss(3), ts=TIMES
     )
     noise = 0.02 * np.random.default_rng(0).standard_normal(81)
     return fit.record(TIMES, {"x": solution.ys[:, 0] + noise})

@@ -82,7 +82,7 @@ def test_prediction_is_a_rollout_seen_by_the_sensors(problem):
     for k, times in enumerate(TIMES):
         ts = grid(times, 0.05)
         solution = jaxspark.rollout(
-            swings.PENDULUM, jaxspark.Gauss(2), found.y0[k], found.z0[k], args, ts=ts.ts
+            swings.PENDULUM, found.y0[k], found.z0[k], args, method=jaxspark.Gauss(2), ts=ts.ts
         )
         y, z = solution.ys[ts.at], solution.zs[ts.at]
         angle = np.arctan2(y[:, 0], -y[:, 1])

@@ -146,7 +146,12 @@ def test_fork_is_that_of_the_main_job(dry):
     def both():
         start = jnp.array([-0.03, -1.1])
         solution = jaxspark.rollout(
-            case.system, jaxspark.Gauss(2), *case.state(start, args), args, h=0.01, num_steps=200
+            case.system,
+            *case.state(start, args),
+            args,
+            method=jaxspark.Gauss(2),
+            h=0.01,
+            num_steps=200,
         )
         volts = jax.vmap(lambda z: case.observe(0.0, None, z, None, None, args))(solution.zs)
         shape = {"friction": jnp.zeros(()), **{name: args[name] for name in values}}

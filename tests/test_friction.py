@@ -180,7 +180,7 @@ FORMS = {
 
 def solve(form, start, args):
     options = {"t1": 1.0, "num_steps": 40, "multipliers": True}
-    solution = jaxspark.rollout(FORMS[form], Lobatto(3), *arrays(*start), args, **options)
+    solution = jaxspark.rollout(FORMS[form], *arrays(*start), args, method=Lobatto(3), **options)
     constraints = solution.stats.max_g, solution.stats.max_gdot, solution.stats.max_k
     assert max(constraints) <= 1e-14
     return solution
@@ -280,7 +280,7 @@ def test_derivatives_by_friction():
         args = WIRE | dict(zip(names, theta))
         start = bead_start(0.3, 2.0, args)
         solution = jaxspark.rollout(
-            BEAD, Lobatto(2), *start, args, h=0.05, num_steps=6, save_every=None, throw=False
+            BEAD, *start, args, method=Lobatto(2), h=0.05, num_steps=6, save_every=None, throw=False
         )
         return jnp.sum(solution.y1**3) + jnp.sum(solution.z1**2)
 
@@ -296,4 +296,4 @@ def test_derivatives_by_friction():
 def test_friction_is_for_lobatto(method):
     start = bead_start(0.3, 2.0, WIRE)
     with pytest.raises(ValueError, match="friction.*has none there. Use jaxspark.Lobatto"):
-        jaxspark.rollout(BEAD, method, *start, WIRE, h=0.1, num_steps=1)
+        jaxspark.rollout(BEAD, *start, WIRE, method=method, h=0.1, num_steps=1)

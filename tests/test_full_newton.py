@@ -39,7 +39,7 @@ def swing(method, rate, newton=FULL, steps=20, length=1.0, **options):
     args = {"c": jnp.asarray(rate / H, float), "l": length}
     start = length * jnp.array([1.0, 0.0]), jnp.zeros(2)
     return jaxspark.rollout(
-        SYSTEM, method, *start, args, h=H, num_steps=steps, newton=newton, save_every=None,
+        SYSTEM, *start, args, method=method, h=H, num_steps=steps, newton=newton, save_every=None,
         throw=False, **options,
     )  # fmt: skip
 
@@ -96,7 +96,7 @@ def test_nonholonomic():
     q, v = map(jnp.asarray, knife_edge_start())
     both = [
         jaxspark.rollout(
-            knife_edge(), jaxspark.Lobatto(3), q, v, KNIFE_EDGE_ARGS, h=0.05, num_steps=10,
+            knife_edge(), q, v, KNIFE_EDGE_ARGS, method=jaxspark.Lobatto(3), h=0.05, num_steps=10,
             newton=newton,
         )
         for newton in (FULL, NewtonOptions())
@@ -137,7 +137,7 @@ def test_single_precision():
     args = {"c": jnp.float32(30.0 / H), "l": jnp.float32(1.0)}
     start = jnp.array([1.0, 0.0], jnp.float32), jnp.zeros(2, jnp.float32)
     solution = jaxspark.rollout(
-        SYSTEM, jaxspark.Gauss(2), *start, args, h=H, num_steps=20, newton=FULL
+        SYSTEM, *start, args, method=jaxspark.Gauss(2), h=H, num_steps=20, newton=FULL
     )
     assert solution.y1.dtype == jnp.float32
     assert float(solution.stats.max_g) <= 1e-6
@@ -148,8 +148,12 @@ def test_tolerances():
     args = {"c": jnp.asarray(1e3), "l": jnp.asarray(1.0)}
     start = jnp.array([1.0, 0.0]), jnp.zeros(2)
     options = dict(t1=0.5, first_step=0.05, rtol=1e-4)
-    solution = jaxspark.solve(SYSTEM, jaxspark.RadauIIA(3), *start, args, newton=FULL, **options)
-    other = jaxspark.solve(SYSTEM, jaxspark.GGL(jaxspark.RadauIIA(3)), *start, args, **options)
+    solution = jaxspark.solve(
+        SYSTEM, *start, args, method=jaxspark.RadauIIA(3), newton=FULL, **options
+    )
+    other = jaxspark.solve(
+        SYSTEM, *start, args, method=jaxspark.GGL(jaxspark.RadauIIA(3)), **options
+    )
     assert np.allclose(solution.y1, other.y1, rtol=0, atol=1e-3)
 
 

@@ -24,7 +24,7 @@ PENDULUM = jaxspark.MechanicalSystem(
 
 def swing(ts, length=LENGTH, method=jaxspark.Gauss(3), **options):
     y0, z0 = jnp.stack([length, 0 * length]), jnp.array([0.0, 0.4])
-    return jaxspark.rollout(PENDULUM, method, y0, z0, length, ts=ts, **options)
+    return jaxspark.rollout(PENDULUM, y0, z0, length, method=method, ts=ts, **options)
 
 
 def uneven(count, seed=0):
@@ -36,7 +36,7 @@ def test_equal_times_give_equal_steps():
     ts = np.linspace(0.5, 2.0, 31)
     y0, z0 = jnp.array([LENGTH, 0.0]), jnp.array([0.0, 0.4])
     equal = jaxspark.rollout(
-        PENDULUM, jaxspark.Gauss(3), y0, z0, LENGTH, t0=0.5, t1=2.0, num_steps=30
+        PENDULUM, y0, z0, LENGTH, method=jaxspark.Gauss(3), t0=0.5, t1=2.0, num_steps=30
     )
     given = swing(ts)
     assert np.allclose(given.ts, ts, rtol=0, atol=0)
@@ -111,4 +111,6 @@ def test_errors(ts, options, words):
 
 def test_neither_times_nor_steps():
     with pytest.raises(ValueError, match="num_steps must be"):
-        jaxspark.rollout(PENDULUM, jaxspark.Gauss(2), jnp.array([1.0, 0.0]), jnp.zeros(2), 1.0)
+        jaxspark.rollout(
+            PENDULUM, jnp.array([1.0, 0.0]), jnp.zeros(2), 1.0, method=jaxspark.Gauss(2)
+        )

@@ -106,7 +106,7 @@ def test_derivatives_do_not_suffer_from_a_loose_newton_iteration():
     def end(gravity, rtol):
         newton = jaxspark.NewtonOptions(rtol, rtol)
         solution = jaxspark.rollout(
-            system, jaxspark.Gauss(2), jnp.array([1.0, 0.0]), jnp.zeros(2), gravity,
+            system, jnp.array([1.0, 0.0]), jnp.zeros(2), gravity, method=jaxspark.Gauss(2),
             h=0.1, num_steps=50, newton=newton, save_every=None, throw=False,
         )  # fmt: skip
         return solution.y1
@@ -192,7 +192,7 @@ def test_gradient_of_what_constraints_determine(free):
     def end(a):
         start = jnp.ones(1 + free)
         solution = jaxspark.rollout(
-            driven(free), jaxspark.Gauss(2), 0 * start, start, a,
+            driven(free), 0 * start, start, a, method=jaxspark.Gauss(2),
             h=0.1, num_steps=5, save_every=None, throw=False, consistency_tol=None,
         )  # fmt: skip
         return solution.y1[0]

@@ -97,7 +97,7 @@ def hung(solver="auto"):
     angles = 0.3 + 0.1 * np.arange(count)
     y0 = jnp.asarray(np.cumsum(np.stack([np.sin(angles), -np.cos(angles)], 1), 0))
     solution = jaxspark.rollout(
-        system, jaxspark.Gauss(2), y0, 0 * y0, h=0.01, num_steps=2, linear_solver=solver
+        system, y0, 0 * y0, method=jaxspark.Gauss(2), h=0.01, num_steps=2, linear_solver=solver
     )
     return np.asarray(solution.y1)
 
@@ -158,7 +158,7 @@ def start(length):
 def after_steps(method, length):
     """A number of what some steps of equal size have made of it."""
     options = {"h": 0.05, "num_steps": 4, "throw": False}
-    solution = jaxspark.rollout(pendulum(), method, *start(length), **options)
+    solution = jaxspark.rollout(pendulum(), *start(length), method=method, **options)
     return solution.y1[1] + jnp.sum(solution.zs**2)
 
 
@@ -175,7 +175,7 @@ def gauss(length):
 def adaptive(length):
     """By steps of any size, whose reverse mode has loops of its own."""
     options = {"t1": 0.2, "rtol": 1e-6, "atol": 1e-6, "max_steps": 32, "throw": False}
-    solution = jaxspark.solve(pendulum(), jaxspark.Gauss(2), *start(length), **options)
+    solution = jaxspark.solve(pendulum(), *start(length), method=jaxspark.Gauss(2), **options)
     return solution.y1[1] + jnp.sum(solution.z1**2)
 
 

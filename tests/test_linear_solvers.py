@@ -195,7 +195,7 @@ def bead(linear_solver, method=Gauss(4)):
     system = ConstrainedSystem(f, p=p, g=lambda t, y, args: y[1:] - y[:1] ** 2)
     y, z = arrays([0.5, 0.25], [0.3, 0.3])
     return jaxspark.rollout(
-        system, method, y, z, jnp.asarray(2.0), h=0.1, num_steps=10, multipliers=True,
+        system, y, z, jnp.asarray(2.0), method=method, h=0.1, num_steps=10, multipliers=True,
         linear_solver=linear_solver,
     )  # fmt: skip
 
@@ -224,7 +224,7 @@ def test_massless_coordinate_is_nothing_for_lobatto(solver):
 def plain_pendulum():
     y, z = pendulum_start()
     return jaxspark.rollout(
-        pendulum(), Gauss(2), y, z, PENDULUM_ARGS, h=0.1, num_steps=10, multipliers=True
+        pendulum(), y, z, PENDULUM_ARGS, method=Gauss(2), h=0.1, num_steps=10, multipliers=True
     )
 
 
@@ -232,7 +232,7 @@ def test_rollouts_agree(plain_pendulum):
     """The default for a system of this size is the elementwise inverse."""
     y, z = pendulum_start()
     solution = jaxspark.rollout(
-        pendulum(), Gauss(2), y, z, PENDULUM_ARGS, h=0.1, num_steps=10, multipliers=True,
+        pendulum(), y, z, PENDULUM_ARGS, method=Gauss(2), h=0.1, num_steps=10, multipliers=True,
         linear_solver=DenseLU(),
     )  # fmt: skip
     assert largest_difference(solution.ys, plain_pendulum.ys) <= 1e-13
@@ -247,7 +247,7 @@ def test_gradients_agree(checkpoint):
     def height(args, solver):
         y, z = pendulum_start()
         solution = jaxspark.rollout(
-            pendulum(), Gauss(2), y, z, args, h=0.1, num_steps=10, save_every=None,
+            pendulum(), y, z, args, method=Gauss(2), h=0.1, num_steps=10, save_every=None,
             linear_solver=solver, checkpoint=checkpoint, throw=False, consistency_tol=None,
         )  # fmt: skip
         return solution.y1[1]
@@ -273,7 +273,7 @@ def test_units_do_not_matter(mass, scale, linear_solver, plain_pendulum):
     y, z = pendulum_start()
     args = {**PENDULUM_ARGS, "m": mass * PENDULUM_ARGS["m"]}
     solution = jaxspark.rollout(
-        system, Gauss(2), y, z, args, h=0.1, num_steps=10, multipliers=True,
+        system, y, z, args, method=Gauss(2), h=0.1, num_steps=10, multipliers=True,
         linear_solver=linear_solver, consistency_tol=None,
     )  # fmt: skip
     assert bool(solution.result == RESULTS.successful)

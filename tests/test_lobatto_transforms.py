@@ -22,7 +22,15 @@ def test_forward_is_reverse_is_differences():
 def rollout(y, z, method, **options):
     problem = mixed()
     return jaxspark.rollout(
-        problem.system, method, y, z, problem.args, h=0.05, num_steps=8, throw=False, **options
+        problem.system,
+        y,
+        z,
+        problem.args,
+        method=method,
+        h=0.05,
+        num_steps=8,
+        throw=False,
+        **options,
     )
 
 

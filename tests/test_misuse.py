@@ -21,9 +21,9 @@ def test_shapes_are_checked_while_tests_run():
 
 def test_wrong_method():
     with pytest.raises(TypeError, match="method"):
-        jaxspark.rollout(SYSTEM, "Gauss(2)", *START, ARGS, h=0.1, num_steps=1)
+        jaxspark.rollout(SYSTEM, *START, ARGS, method="Gauss(2)", h=0.1, num_steps=1)
     with pytest.raises(TypeError, match="method"):
-        jaxspark.rollout(SYSTEM, Gauss, *START, ARGS, h=0.1, num_steps=1)
+        jaxspark.rollout(SYSTEM, *START, ARGS, method=Gauss, h=0.1, num_steps=1)
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,12 @@ def test_wrong_method():
 def test_wrong_options(option, value):
     options = {"num_steps": 3, "h": 0.1, option: value}
     with pytest.raises((ValueError, TypeError), match=option):
-        jaxspark.rollout(SYSTEM, METHOD, *START, ARGS, **options)
+        jaxspark.rollout(SYSTEM, *START, ARGS, method=METHOD, **options)
 
 
 def test_numpy_integers_are_integers():
     solution = jaxspark.rollout(
-        SYSTEM, METHOD, *START, ARGS, h=0.1, num_steps=np.int64(2), save_every=np.int32(2),
+        SYSTEM, *START, ARGS, method=METHOD, h=0.1, num_steps=np.int64(2), save_every=np.int32(2),
         checkpoint=np.int64(1),
     )  # fmt: skip
     assert solution.ts.shape == (2,)
@@ -54,18 +54,18 @@ def test_numpy_integers_are_integers():
 @pytest.mark.parametrize("y, z", [([0, 1], [0.1, 0.0]), ([0.0, 1.0], [1, 0])])
 def test_integer_states(y, z):
     with pytest.raises(TypeError, match="dtype int"):
-        jaxspark.rollout(SYSTEM, METHOD, np.array(y), np.array(z), ARGS, h=0.1, num_steps=1)
+        jaxspark.rollout(SYSTEM, np.array(y), np.array(z), ARGS, method=METHOD, h=0.1, num_steps=1)
 
 
 def test_integer_times_and_args():
     """Python and NumPy integers are numbers like any other."""
     system, args = oscillator(), {"k": 2.0}
     expected = jaxspark.rollout(
-        system, METHOD, *START, args, t0=0.0, t1=2.0, num_steps=4, save_every=None
+        system, *START, args, method=METHOD, t0=0.0, t1=2.0, num_steps=4, save_every=None
     )
     for t1 in (2, np.int64(2)):
         solution = jaxspark.rollout(
-            system, METHOD, *START, args, t0=0, t1=t1, num_steps=4, save_every=None
+            system, *START, args, method=METHOD, t0=0, t1=t1, num_steps=4, save_every=None
         )
         assert np.array_equal(solution.y1, expected.y1)
 
@@ -76,7 +76,7 @@ def test_integer_times_and_args():
 def test_single_precision():
     y, z = (np.asarray(x, np.float32) for x in START)
     solution = jaxspark.rollout(
-        pendulum(), Gauss(2), y, z, PENDULUM_ARGS, h=0.05, num_steps=20, multipliers=True
+        pendulum(), y, z, PENDULUM_ARGS, method=Gauss(2), h=0.05, num_steps=20, multipliers=True
     )
     for leaf in jax.tree.leaves(solution):
         leaf = np.asarray(leaf)
@@ -85,6 +85,8 @@ def test_single_precision():
     # A few units in the last place of l^2 / 2, and of |y| |z| with |z| up to 3.
     assert float(solution.stats.max_g) <= 4e-7
     assert float(solution.stats.max_gdot) <= 4e-6
-    double = jaxspark.rollout(pendulum(), Gauss(2), *START, PENDULUM_ARGS, h=0.05, num_steps=20)
+    double = jaxspark.rollout(
+        pendulum(), *START, PENDULUM_ARGS, method=Gauss(2), h=0.05, num_steps=20
+    )
     assert np.max(np.abs(np.asarray(solution.ys) - np.asarray(double.ys))) <= 1e-5
     assert np.max(np.abs(np.asarray(solution.zs) - np.asarray(double.zs))) <= 1e-4

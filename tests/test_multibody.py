@@ -120,13 +120,13 @@ def test_same_motion_as_written_out(method):
     y0, z0, args = full_start()
     options = {"h": 0.004, "num_steps": 20, "save_every": 10, "multipliers": True}
     expected = jaxspark.rollout(
-        plain(), METHODS[method], y0, z0, args, linear_solver=jaxspark.DenseLU(), **options
+        plain(), y0, z0, args, method=METHODS[method], linear_solver=jaxspark.DenseLU(), **options
     )
     start = y0.reshape(5, 3), z0.reshape(5, 3)
     # "auto" is AcyclicNullSpace() here.
     for solver in ("auto", jaxspark.DenseLU())[: 2 if method == "Gauss" else 1]:
         solution = jaxspark.rollout(
-            full(), METHODS[method], *start, args, linear_solver=solver, **options
+            full(), *start, args, method=METHODS[method], linear_solver=solver, **options
         )
         assert relative(np.reshape(solution.ys, (3, 15)), np.asarray(expected.ys)) <= 1e-12
         assert relative(np.reshape(solution.zs, (3, 15)), np.asarray(expected.zs)) <= 1e-12
@@ -211,11 +211,17 @@ def test_quaternions_in_dictionaries():
     z0 = jaxspark.project(spatial_plain(), 0.0, y0, moving, SPHERICAL).z
     options = {"h": 0.01, "num_steps": 20, "save_every": None, "multipliers": True}
     expected = jaxspark.rollout(
-        spatial_plain(), jaxspark.Gauss(3), y0, z0, SPHERICAL, **options,
+        spatial_plain(), y0, z0, SPHERICAL, method=jaxspark.Gauss(3), **options,
         linear_solver=jaxspark.DenseLU(),
     )  # fmt: skip
     solution = jaxspark.rollout(
-        spatial(), jaxspark.Gauss(3), y0, z0, SPHERICAL, linear_solver=AcyclicNullSpace(), **options
+        spatial(),
+        y0,
+        z0,
+        SPHERICAL,
+        method=jaxspark.Gauss(3),
+        linear_solver=AcyclicNullSpace(),
+        **options,
     )
     for x, y in ((solution.y1, expected.y1), (solution.z1, expected.z1)):
         x, y = (np.asarray(jax.flatten_util.ravel_pytree(at)[0]) for at in (x, y))
@@ -234,7 +240,7 @@ def end_of(structured, masses, gravity, steps=5):
     args = {**problem.args, "masses": masses, "gravity": gravity}
     start = bodies(problem) if structured else (problem.y0, problem.z0)
     solution = jaxspark.rollout(
-        chain(count) if structured else problem.system, jaxspark.Gauss(2), *start, args,
+        chain(count) if structured else problem.system, *start, args, method=jaxspark.Gauss(2),
         h=0.002, num_steps=steps, save_every=None,
         linear_solver=AcyclicNullSpace() if structured else jaxspark.DenseLU(),
     )  # fmt: skip
@@ -278,7 +284,7 @@ def test_second_derivatives_and_batches():
 def test_energy_is_kept():
     problem = problems.chain_rods(3)
     solution = jaxspark.rollout(
-        chain(3), jaxspark.Gauss(2), *bodies(problem), problem.args, h=0.002, num_steps=2000,
+        chain(3), *bodies(problem), problem.args, method=jaxspark.Gauss(2), h=0.002, num_steps=2000,
         save_every=20,
     )  # fmt: skip
     m, J, g = (problem.args[key] for key in ("masses", "inertias", "gravity"))
@@ -294,7 +300,7 @@ def test_reference_values(count, method, steps, t1):
     problem = problems.chain_rods(count)
     exact = next(at for at in problem.reference()["checkpoints"] if at["t"] == t1)
     solution = jaxspark.rollout(
-        chain(count), jaxspark.Gauss(method), *bodies(problem), problem.args, t1=t1,
+        chain(count), *bodies(problem), problem.args, method=jaxspark.Gauss(method), t1=t1,
         num_steps=steps, save_every=None, multipliers=True, linear_solver=AcyclicNullSpace(),
     )  # fmt: skip
     assert digits(solution.y1, exact["y"]) >= 9

@@ -14,7 +14,7 @@ from jaxspark import RESULTS
 @jax.jit
 def fall(y, z, args, h):
     return jaxspark.rollout(
-        ARM, jaxspark.Gauss(2), y, z, args, h=h, num_steps=50, save_every=None, throw=False
+        ARM, y, z, args, method=jaxspark.Gauss(2), h=h, num_steps=50, save_every=None, throw=False
     )
 
 
@@ -61,7 +61,7 @@ def test_slow_convergence_is_no_noise():
         # For one stage the modified iteration contracts by `h c / 2`.
         args, z = {"c": jnp.asarray(2.0)}, scale * jnp.ones(2)
         return jaxspark.rollout(
-            jaxspark.ConstrainedSystem(f), jaxspark.Gauss(1), jnp.zeros(2), z, args,
+            jaxspark.ConstrainedSystem(f), jnp.zeros(2), z, args, method=jaxspark.Gauss(1),
             h=1.0, num_steps=1, throw=False,
         )  # fmt: skip
 
@@ -82,7 +82,7 @@ def test_constraints_that_cannot_hold():
     )  # fmt: skip
     args = {"tilt": jnp.asarray(1e-6), "apart": jnp.asarray(1e-9)}
     solution = jaxspark.rollout(
-        system, jaxspark.Gauss(2), jnp.zeros(3), jnp.zeros(3), args, h=0.01, num_steps=5,
+        system, jnp.zeros(3), jnp.zeros(3), args, method=jaxspark.Gauss(2), h=0.01, num_steps=5,
         throw=False,
     )  # fmt: skip
     assert not bool(solution.successful)
@@ -103,7 +103,8 @@ def test_gradients():
     @jax.jit
     def angle(turn):
         solution = jaxspark.rollout(
-            ARM, jaxspark.Gauss(2), y.at[0].add(turn[0]), z.at[1].add(0 * turn[0]), args, h=1e-3,
+            ARM, y.at[0].add(turn[0]), z.at[1].add(0 * turn[0]), args, method=jaxspark.Gauss(2),
+            h=1e-3,
             num_steps=5, save_every=None, throw=False,
         )  # fmt: skip
         return solution.y1[3] + solution.y1[0]

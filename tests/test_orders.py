@@ -85,7 +85,7 @@ def test_rollout_reports_these_multipliers():
     system, args = problem.system, problem.args
     multipliers = jax.jit(lambda t, y, z: jaxspark.multipliers(system, t, y, z, args))
     solution = jaxspark.rollout(
-        system, Gauss(2), problem.y0, problem.z0, args,
+        system, problem.y0, problem.z0, args, method=Gauss(2),
         t1=T_END, num_steps=8, save_every=4, multipliers=True,
     )  # fmt: skip
     assert np.array_equal(solution.ts, [0.0, 0.5, 1.0])

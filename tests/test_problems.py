@@ -46,7 +46,12 @@ def energy(name, problem, y, z):
 def rollout(problem, stages, **options):
     """By Gauss' method, from the start of the problem."""
     return jaxspark.rollout(
-        problem.system, jaxspark.Gauss(stages), problem.y0, problem.z0, problem.args, **options
+        problem.system,
+        problem.y0,
+        problem.z0,
+        problem.args,
+        method=jaxspark.Gauss(stages),
+        **options,
     )
 
 

@@ -38,7 +38,7 @@ def residual(state, t=2.0):
 def exact():
     problem = mixed()
     solution = jaxspark.rollout(
-        problem.system, jaxspark.Gauss(5), problem.y0, problem.z0, problem.args, t1=2.0,
+        problem.system, problem.y0, problem.z0, problem.args, method=jaxspark.Gauss(5), t1=2.0,
         num_steps=400, save_every=None,
     )  # fmt: skip
     return solution.y1, solution.z1
@@ -111,7 +111,7 @@ def test_derivative_is_that_of_equal_steps():
             )
             return jnp.sum(solution.ys[0][-1] ** 3)
         solution = jaxspark.rollout(
-            problem.system, jaxspark.Gauss(3), start.y, start.z, problem.args, t1=0.5,
+            problem.system, start.y, start.z, problem.args, method=jaxspark.Gauss(3), t1=0.5,
             num_steps=50, save_every=None, throw=False,
         )  # fmt: skip
         return jnp.sum(solution.y1**3)
@@ -135,7 +135,7 @@ def test_derivatives_by_a_parameter_of_the_forces_alone():
     def exact(gravity):
         args = {**PENDULUM_ARGS, "g": gravity}
         return jaxspark.rollout(
-            pendulum(), jaxspark.Gauss(4), *pendulum_start(1.0), args, t1=0.5, num_steps=50,
+            pendulum(), *pendulum_start(1.0), args, method=jaxspark.Gauss(4), t1=0.5, num_steps=50,
             save_every=None, throw=False,
         ).y1[0]  # fmt: skip
 

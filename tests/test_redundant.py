@@ -158,7 +158,7 @@ def motion(redundant, angle, args, num_steps=60, multipliers=False):
     y0, z0 = start(angle, jnp.asarray(0.4))
     solver = REDUNDANT if redundant else AcyclicNullSpace(loops="cluster")
     return jaxspark.rollout(
-        linkage(redundant), jaxspark.Gauss(2), y0, z0, args, h=0.005, num_steps=num_steps,
+        linkage(redundant), y0, z0, args, method=jaxspark.Gauss(2), h=0.005, num_steps=num_steps,
         save_every=None, multipliers=multipliers, linear_solver=solver,
     )  # fmt: skip
 

@@ -23,7 +23,7 @@ def swing(method, args, **options):
     length = args["l"] + args["m"] * jnp.cos(1.0) / args["k"]
     y0, z0 = jaxspark.elongate(system, 0.0, length * along, jnp.zeros(2), args)
     end = jaxspark.solve(
-        system, method, y0, z0, args, t1=1.0, max_steps=256, throw=False, **options
+        system, y0, z0, args, method=method, t1=1.0, max_steps=256, throw=False, **options
     )
     return jnp.sum(end.y1[0] ** 3) + end.z1[0][0] + end.z1[1]
 
@@ -34,7 +34,7 @@ ARGS = {"m": jnp.array(1.3), "l": jnp.array(0.8), "k": jnp.array(400.0), "d": jn
 
 def test_derivatives_of_given_steps():
     """Forward, reverse and differences, of the same steps: by mass, length, stiffness, damping."""
-    options = dict(controller=diffrax.StepTo(ts=jnp.linspace(0.0, 1.0, 21)))
+    options = dict(steps=diffrax.StepTo(ts=jnp.linspace(0.0, 1.0, 21)))
     value = jax.jit(lambda args: swing(GGL(RadauIIA(3)), args, **options))
     reverse = jax.jit(jax.grad(value))(ARGS)
     forward = jax.jit(jax.jacfwd(value))(ARGS)
@@ -64,7 +64,7 @@ def test_derivatives_of_adaptive_steps():
 
 
 def test_second_derivatives():
-    options = dict(controller=diffrax.StepTo(ts=jnp.linspace(0.0, 1.0, 11)))
+    options = dict(steps=diffrax.StepTo(ts=jnp.linspace(0.0, 1.0, 11)))
 
     def value(length):
         return swing(GGL(RadauIIA(2)), {**ARGS, "l": length}, **options)
@@ -96,7 +96,8 @@ def test_tensions_do_not_depend_on_the_stiffness(tolerance, error):
         q0 = (1 + 10.81 / k) * jnp.array([0.0, -1.0])
         y0, z0 = jaxspark.elongate(system, 0.0, q0, jnp.array([1.0, 0.0]), {"k": k})
         found = jaxspark.solve(
-            system, GGL(RadauIIA(3)), (y0[0], 10.81 / k), z0, {"k": k}, t1=2.0, rtol=tolerance,
+            system, (y0[0], 10.81 / k), z0, {"k": k}, method=GGL(RadauIIA(3)), t1=2.0,
+            rtol=tolerance,
             ts=jnp.linspace(0.0, 2.0, 9), multipliers=True,
             throw=False,
         )  # fmt: skip
@@ -128,7 +129,7 @@ def test_iterations_end_late_enough():
 
     skate = jaxspark.LagrangianSystem(lagrangian, nonholonomic=blade, nonideal=rubbing)
     q0, v0 = jnp.array([0.0, 0.0, 0.3]), jnp.array([jnp.cos(0.3), jnp.sin(0.3), 1.0])
-    exact = jaxspark.rollout(skate, jaxspark.Gauss(4), q0, v0, t1=1.0, num_steps=2000)
+    exact = jaxspark.rollout(skate, q0, v0, method=jaxspark.Gauss(4), t1=1.0, num_steps=2000)
     for tolerance in (1e-7, 1e-9):
-        found = jaxspark.solve(skate, GGL(RadauIIA(3)), q0, v0, t1=1.0, rtol=tolerance)
+        found = jaxspark.solve(skate, q0, v0, method=GGL(RadauIIA(3)), t1=1.0, rtol=tolerance)
         assert np.max(np.abs(found.y1 - exact.y1)) <= 10 * tolerance

@@ -35,7 +35,7 @@ def rod(t, q, args):
 
 def solve(system, y, z, args, t1, rtol, atol):
     return jaxspark.solve(
-        system, jaxspark.GGL(jaxspark.RadauIIA(3)), y, z, args, t1=t1, rtol=rtol, atol=atol,
+        system, y, z, args, method=jaxspark.GGL(jaxspark.RadauIIA(3)), t1=t1, rtol=rtol, atol=atol,
         first_step=1e-2, max_steps=512, throw=False,
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ def start_of(problem):
 def run(problem, method, y0, z0, args, tolerance, **options):
     options = {"first_step": 1e-2, **options}
     return jaxspark.solve(
-        problem.system, GGL(method), y0, z0, args, t1=problem.t_end, rtol=tolerance,
+        problem.system, y0, z0, args, method=GGL(method), t1=problem.t_end, rtol=tolerance,
         max_steps=512, throw=False, **options,
     )  # fmt: skip
 
@@ -40,7 +40,12 @@ def limit(make):
     """The end of the rigid mechanism, by another method."""
     rigid = make()
     end = jaxspark.solve(
-        rigid.system, jaxspark.Gauss(4), *start_of(rigid), rigid.args, t1=rigid.t_end, rtol=1e-11
+        rigid.system,
+        *start_of(rigid),
+        rigid.args,
+        method=jaxspark.Gauss(4),
+        t1=rigid.t_end,
+        rtol=1e-11,
     )
     return np.asarray(end.y1)
 
@@ -131,8 +136,9 @@ ON_POSITIONS = [
 def test_oscillations_that_are_to_be_resolved(problem, tolerance, expected):
     for stages, (steps, within) in expected.items():
         found = jaxspark.solve(
-            problem.system, GGL(RadauIIA(stages), error_norm="positions"), *start_of(problem),
-            problem.args, t1=problem.t_end, rtol=tolerance, first_step=1e-3 * problem.t_end,
+            problem.system, *start_of(problem),
+            problem.args, method=GGL(RadauIIA(stages), error_norm="positions"), t1=problem.t_end,
+            rtol=tolerance, first_step=1e-3 * problem.t_end,
         )  # fmt: skip
         assert int(found.stats.num_failed_steps) == 0
         assert abs(int(found.stats.num_steps) - steps) <= within
@@ -146,7 +152,8 @@ def test_saved_rows_dense_output_and_events():
     options = dict(t1=2.0, ts=times, multipliers=True, dense=True, max_steps=2048)
     both = [
         jaxspark.solve(
-            problem.system, method, *start_of(problem), problem.args, rtol=rtol, events=events,
+            problem.system, *start_of(problem), problem.args, method=method, rtol=rtol,
+            events=events,
             **options,
         )
         for method, rtol in ((GGL(RadauIIA(3)), 1e-9), (jaxspark.Gauss(3), 1e-11))
@@ -179,7 +186,7 @@ def test_single_precision():
     problem = problems.spring_double_pendulum(1e-3)
     y0, z0 = (x.astype(jnp.float32) for x in start_of(problem))
     eps = jnp.float32(1e-3)
-    found = jaxspark.solve(problem.system, GGL(RadauIIA(2)), y0, z0, {"eps": eps}, t1=2.0)
+    found = jaxspark.solve(problem.system, y0, z0, {"eps": eps}, method=GGL(RadauIIA(2)), t1=2.0)
     assert found.y1.dtype == jnp.float32
     slow = limit(problems.rigid_double_pendulum)
     assert np.max(np.abs(np.asarray(found.y1)[:4] - slow)) <= 2e-3
@@ -205,12 +212,12 @@ def test_options_of_other_methods_are_refused():
     problem = problems.spring_pendulum()
     with pytest.raises(ValueError, match="Newton iteration of its own"):
         jaxspark.solve(
-            problem.system, GGL(RadauIIA(2)), *start_of(problem), problem.args, t1=1.0,
+            problem.system, *start_of(problem), problem.args, method=GGL(RadauIIA(2)), t1=1.0,
             newton=jaxspark.NewtonOptions(),
         )  # fmt: skip
     with pytest.raises(TypeError, match="method"):
         jaxspark.rollout(
-            problem.system, GGL(RadauIIA(2)), *start_of(problem), problem.args, t1=1.0,
+            problem.system, *start_of(problem), problem.args, method=GGL(RadauIIA(2)), t1=1.0,
             num_steps=3,
         )  # fmt: skip
 
@@ -222,7 +229,7 @@ def test_lowers_for_three_platforms():
     def value(eps):
         # A given first step would put a check of diffrax into the program, a host callback.
         end = jaxspark.solve(
-            problem.system, GGL(RadauIIA(2)), y0, z0, {"eps": eps}, t1=2.0, rtol=1e-3,
+            problem.system, y0, z0, {"eps": eps}, method=GGL(RadauIIA(2)), t1=2.0, rtol=1e-3,
             max_steps=64, throw=False,
         )  # fmt: skip
         return jnp.sum(end.y1[:2])

@@ -88,7 +88,7 @@ def test_the_singularity_of_c_and_c_star():
     # Such a step fails, and says so.
     problem = nonholonomic_particle()
     solution = jaxspark.rollout(
-        problem.system, method, problem.y0, problem.z0, problem.args, h=1.0, num_steps=3,
+        problem.system, problem.y0, problem.z0, problem.args, method=method, h=1.0, num_steps=3,
         throw=False,
     )  # fmt: skip
     assert not bool(solution.successful)

@@ -98,7 +98,7 @@ def lagrangian_solution():
 
 def trajectory(system, start, args):
     return jaxspark.rollout(
-        system, Gauss(2), start.y, start.z, args, h=0.1, num_steps=10, multipliers=True
+        system, start.y, start.z, args, method=Gauss(2), h=0.1, num_steps=10, multipliers=True
     )
 
 
@@ -116,7 +116,7 @@ def test_three_forms_of_one_system(form, lagrangian_solution):
 
 def flat_pendulum_solution(system, y, z):
     return jaxspark.rollout(
-        system, Gauss(2), y, z, PENDULUM_ARGS, h=0.1, num_steps=5, multipliers=True
+        system, y, z, PENDULUM_ARGS, method=Gauss(2), h=0.1, num_steps=5, multipliers=True
     )
 
 
@@ -168,7 +168,7 @@ def test_nonideal_force_depends_on_psi():
     )
     y, z = arrays([0.0, 0.0], [2.0, 0.0])
     solution = jaxspark.rollout(
-        system, Gauss(2), y, z, friction, h=0.25, num_steps=4, multipliers=True
+        system, y, z, friction, method=Gauss(2), h=0.25, num_steps=4, multipliers=True
     )
     t, braking = solution.ts, friction * pressure / mass
     assert np.allclose(solution.ys[:, 0], 2 * t - braking * t**2 / 2, rtol=0, atol=1e-14)
@@ -183,7 +183,7 @@ def test_nonideal_force_depends_on_psi():
 def distance(system, args):
     y, z = pendulum_start()
     solution = jaxspark.rollout(
-        system, Gauss(1), y, z, args, h=0.1, num_steps=3, save_every=None, throw=False
+        system, y, z, args, method=Gauss(1), h=0.1, num_steps=3, save_every=None, throw=False
     )
     return jnp.sum(solution.y1 * jnp.arange(1.0, 3.0)) + jnp.sum(solution.z1**2)
 
@@ -250,7 +250,7 @@ def test_functions_are_traced_once():
         lambda a: jaxspark.step(system, jaxspark.Gauss(1), 0.0, q, v, 0.1, None, a),
         lambda a: jaxspark.multipliers(system, 0.0, q, v, a),
         lambda a: jaxspark.project(system, 0.0, q, v, a),
-        lambda a: jaxspark.rollout(system, jaxspark.Gauss(1), q, v, a, h=0.1, num_steps=2),
+        lambda a: jaxspark.rollout(system, q, v, a, method=jaxspark.Gauss(1), h=0.1, num_steps=2),
     ):
         run(2.0)
         before = len(calls)

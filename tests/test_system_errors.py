@@ -202,6 +202,6 @@ def test_functions_that_lack_their_constraint():
 def test_wrong_states(y, z, error, message):
     system = ConstrainedSystem(lambda t, y, z, args: z)
     with pytest.raises(error, match=message):
-        jaxspark.rollout(system, Gauss(1), y, z, h=0.1, num_steps=1)
+        jaxspark.rollout(system, y, z, method=Gauss(1), h=0.1, num_steps=1)
     with pytest.raises(error, match=message.replace("y0", "y0?").replace("z0", "z0?")):
         jaxspark.constraint_residuals(system, 0.0, y, z)

@@ -98,7 +98,7 @@ def test_a_method_of_ones_own(problem, coefficients):
         assert abs(order(1 / np.array(steps), errors) - method.order) <= 0.15, part
 
     system, start, args = PROBLEMS[name]
-    solution = jaxspark.rollout(system, method, *start, args, t1=1.0, num_steps=steps[0])
+    solution = jaxspark.rollout(system, *start, args, method=method, t1=1.0, num_steps=steps[0])
     for state, expected in zip((solution.y1, solution.z1), ends[0]):
         assert np.max(np.abs(np.asarray(state) - expected)) <= 1e-13
     for residual in (solution.stats.max_g, solution.stats.max_gdot, solution.stats.max_k):

@@ -26,7 +26,7 @@ STEPS = 7
 
 def simulate(y, z, args, h, multipliers=False):
     solution = jaxspark.rollout(
-        pendulum(), Gauss(2), y, z, args, h=h, num_steps=STEPS, multipliers=multipliers,
+        pendulum(), y, z, args, method=Gauss(2), h=h, num_steps=STEPS, multipliers=multipliers,
         throw=False,
     )  # fmt: skip
     lam = solution.multipliers.lam if multipliers else None
@@ -107,7 +107,7 @@ def there_and_back(name, method):
     @jax.jit
     def run(y, z, t0, h):
         return jaxspark.rollout(
-            system, method, y, z, args, t0=t0, h=h, num_steps=10, save_every=None
+            system, y, z, args, method=method, t0=t0, h=h, num_steps=10, save_every=None
         )
 
     y, z = arrays(y, z)
@@ -137,7 +137,7 @@ def test_others_do_not_return():
     y, z = pendulum_start()
     ends = [
         jaxspark.rollout(
-            pendulum(), method, y, z, PENDULUM_ARGS, h=0.1, num_steps=2, save_every=None
+            pendulum(), y, z, PENDULUM_ARGS, method=method, h=0.1, num_steps=2, save_every=None
         )
         for method in (Gauss(2), RadauIIA(2))
     ]
@@ -155,7 +155,7 @@ def every_row():
 def save(save_every, **options):
     y, z = pendulum_start()
     return jaxspark.rollout(
-        pendulum(), Gauss(1), y, z, PENDULUM_ARGS, t0=0.5, h=0.1, num_steps=STEPS,
+        pendulum(), y, z, PENDULUM_ARGS, method=Gauss(1), t0=0.5, h=0.1, num_steps=STEPS,
         save_every=save_every, **options,
     )  # fmt: skip
 
@@ -202,7 +202,7 @@ def test_segments_do_not_change_the_states(checkpoint, save_every, every_row):
 def test_t1_is_t0_plus_all_steps(every_row):
     y, z = pendulum_start()
     solution = jaxspark.rollout(
-        pendulum(), Gauss(1), y, z, PENDULUM_ARGS, t0=0.5, t1=1.2, num_steps=STEPS
+        pendulum(), y, z, PENDULUM_ARGS, method=Gauss(1), t0=0.5, t1=1.2, num_steps=STEPS
     )
     assert largest_difference(solution.ys, every_row.ys) <= 1e-13
 
@@ -244,7 +244,7 @@ def test_calls_without_jit_do_not_retrace():
         system = jaxspark.LagrangianSystem(lagrangian, holonomic=pendulum().holonomic)
         y, z = pendulum_start()
         args = {"g": gravity, "l": PENDULUM_ARGS["l"]}
-        return jaxspark.rollout(system, Gauss(1), y, z, args, h=h, num_steps=2).y1
+        return jaxspark.rollout(system, y, z, args, method=Gauss(1), h=h, num_steps=2).y1
 
     first = run(9.81, 0.1)
     count = len(traces)

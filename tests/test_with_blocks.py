@@ -79,7 +79,7 @@ def start(split, count, seed=0):
 def end(system, y, z, solver, scale, steps=2):
     args = {"m": scale}
     solution = jaxspark.rollout(
-        system, jaxspark.Gauss(2), y, z, args, num_steps=steps, h=0.01, linear_solver=solver
+        system, y, z, args, method=jaxspark.Gauss(2), num_steps=steps, h=0.01, linear_solver=solver
     )
     return solution.y1, solution.z1
 

@@ -27,14 +27,15 @@ def errors(name: str, method, duration: float, steps: int, tolerances) -> tuple[
     """End errors, relative to 1 plus the size, and the worst constraint residual of all runs."""
     problem = problems.PROBLEMS[name]()
     exact = jaxspark.rollout(
-        problem.system, jaxspark.Gauss(5), problem.y0, problem.z0, problem.args, t0=problem.t0,
+        problem.system, problem.y0, problem.z0, problem.args, method=jaxspark.Gauss(5),
+        t0=problem.t0,
         t1=problem.t0 + duration, num_steps=steps, save_every=None,
     )  # fmt: skip
 
     @jax.jit
     def run(tolerance):
         return jaxspark.solve(
-            problem.system, method, problem.y0, problem.z0, problem.args, t0=problem.t0,
+            problem.system, problem.y0, problem.z0, problem.args, method=method, t0=problem.t0,
             t1=problem.t0 + duration, rtol=tolerance, max_step=jnp.inf, max_steps=20_000,
             throw=False,
         )  # fmt: skip

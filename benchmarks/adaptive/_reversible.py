@@ -24,9 +24,9 @@ def reversible(tiny: bool) -> Iterator[Figure]:
 
     steps = round(periods * 76.3)
     every = max(1, steps // 20_000)
-    there = jaxspark.rollout(
-        problem.system, METHOD, problem.y0, problem.z0, problem.args, h=0.1,
-        num_steps=steps, save_every=every, density=jaxspark.StepDensity(scale),
+    there = jaxspark.solve(
+        problem.system, problem.y0, problem.z0, problem.args, method=METHOD,
+        steps=jaxspark.StepDensity(scale, 0.1, steps), save_every=every,
     )  # fmt: skip
     errors = np.abs(_energies(problem, there.ys, there.zs, there.ts) - start)
     tenth = len(errors) // 10
@@ -38,14 +38,13 @@ def reversible(tiny: bool) -> Iterator[Figure]:
     yield at_most(f"{what} of reversible size: last over first tenth", last / first, 1.05, ".4f")
 
     back_steps = min(steps, 1000)
-    short = jaxspark.rollout(
-        problem.system, METHOD, problem.y0, problem.z0, problem.args, h=0.1, num_steps=back_steps,
-        save_every=None, density=jaxspark.StepDensity(scale),
+    short = jaxspark.solve(
+        problem.system, problem.y0, problem.z0, problem.args, method=METHOD,
+        steps=jaxspark.StepDensity(scale, 0.1, back_steps),
     )  # fmt: skip
-    back = jaxspark.rollout(
-        problem.system, METHOD, short.y1, short.z1, problem.args, t0=short.t1, h=-0.1,
-        num_steps=back_steps, save_every=None,
-        density=jaxspark.StepDensity(scale, short.step_density),
+    back = jaxspark.solve(
+        problem.system, short.y1, short.z1, problem.args, method=METHOD, t0=short.t1,
+        steps=jaxspark.StepDensity(scale, -0.1, back_steps, short.step_density),
     )  # fmt: skip
     yield at_most(
         f"the same, {back_steps} steps and back: distance from the start",
@@ -61,7 +60,8 @@ def _controlled(problem, periods: int, start: float, bounded: float) -> Iterator
     @jax.jit
     def run(t0, y, z, t1):
         return jaxspark.solve(
-            problem.system, METHOD, y, z, problem.args, t0=t0, t1=t1, rtol=1e-5, max_steps=None,
+            problem.system, y, z, problem.args, method=METHOD, t0=t0, t1=t1, rtol=1e-5,
+            max_steps=None,
             throw=False,
         )  # fmt: skip
 

@@ -43,7 +43,7 @@ def robustness(tiny: bool) -> Iterator[Figure]:
         def run(y, z, tolerance, problem=problem):
             def one(y, z):
                 solution = jaxspark.solve(
-                    problem.system, jaxspark.Gauss(3), y, z, problem.args, t1=problem.t_end,
+                    problem.system, y, z, problem.args, method=jaxspark.Gauss(3), t1=problem.t_end,
                     rtol=tolerance, max_steps=None, throw=False,
                 )  # fmt: skip
                 energy = jaxspark.energy(

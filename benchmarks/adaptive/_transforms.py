@@ -25,7 +25,7 @@ def end(
     args = dict(problem.args, l=length, g=gravity)
     start = jaxspark.project(problem.system, 0.0, length * problem.y0, problem.z0, args)
     solution = jaxspark.solve(
-        problem.system, method, start.y, start.z, args, t1=t1, rtol=tolerance,
+        problem.system, start.y, start.z, args, method=method, t1=t1, rtol=tolerance,
         max_steps=max_steps, adjoint=adjoint, throw=False,
     )  # fmt: skip
     return jnp.sum(solution.y1**3) + solution.z1[0], solution.stats.num_steps
@@ -36,7 +36,8 @@ def fixed(theta):
     problem = pendulum()
     args = dict(problem.args, l=theta[0], g=theta[1])
     solution = jaxspark.rollout(
-        problem.system, METHOD, theta[0] * problem.y0, problem.z0, args, t1=2.0, num_steps=400,
+        problem.system, theta[0] * problem.y0, problem.z0, args, method=METHOD, t1=2.0,
+        num_steps=400,
         save_every=None,
     )  # fmt: skip
     return jnp.sum(solution.y1**3) + solution.z1[0]
@@ -112,7 +113,7 @@ def _through_events() -> Iterator[Figure]:
 
     def height(theta):
         solution = jaxspark.solve(
-            system, jaxspark.Gauss(2), jnp.array([0.0, 1.0]), jnp.zeros(2), theta, t1=2.0,
+            system, jnp.array([0.0, 1.0]), jnp.zeros(2), theta, method=jaxspark.Gauss(2), t1=2.0,
             events=floor, max_events=3, max_steps=64, throw=False,
         )  # fmt: skip
         return solution.y1[1]

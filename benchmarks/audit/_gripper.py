@@ -118,13 +118,15 @@ def gripper(tiny: bool) -> Iterator[Figure]:
     @jax.jit
     def equal(y, z, args):
         return jaxspark.rollout(
-            ARM, jaxspark.Gauss(2), y, z, args, t1=t1, num_steps=round(t1 / 1e-3),
+            ARM, y, z, args, method=jaxspark.Gauss(2), t1=t1, num_steps=round(t1 / 1e-3),
             save_every=None, throw=False,
         )  # fmt: skip
 
     @jax.jit
     def adaptive(y, z, args):
-        return jaxspark.solve(ARM, jaxspark.Gauss(3), y, z, args, t1=t1, rtol=1e-7, throw=False)
+        return jaxspark.solve(
+            ARM, y, z, args, method=jaxspark.Gauss(3), t1=t1, rtol=1e-7, throw=False
+        )
 
     ways = {"rollout, Gauss(2), h = 1 ms": equal, "solve, Gauss(3), rtol = 1e-7": adaptive}
     for way, run in ways.items():

@@ -1,5 +1,6 @@
 """The methods that are audited; each is compiled once for all starts and tolerances."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -91,8 +92,15 @@ def _flat(multipliers: jaxspark.Multipliers) -> Any:
     return jnp.concatenate([x[-1] if x.ndim == 2 else x for x in parts])
 
 
+def solved(system: Any, method: Any, *start: Any, **options: Any) -> jaxspark.Solution:
+    """`jaxspark.solve`, also of the version before, in which `method` came second."""
+    if list(inspect.signature(jaxspark.solve).parameters)[1] == "method":
+        return jaxspark.solve(system, method, *start, **options)
+    return jaxspark.solve(system, *start, method=method, **options)
+
+
 def _solve(mechanism: Mechanism, method: Any, y, z, args, tolerance):
-    solution = jaxspark.solve(
+    solution = solved(
         mechanism.system, method, y, z, args, t1=mechanism.t1, rtol=tolerance, atol=tolerance,
         max_steps=MAX_STEPS, multipliers=True, throw=False,
     )  # fmt: skip

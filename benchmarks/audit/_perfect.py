@@ -86,8 +86,8 @@ def _steps(mechanism: Mechanism, method: Method, start: Start, tolerance: float)
 
 def _solved(mechanism: Mechanism, method: Any, start: Start, tolerance: Any):
     solution = jaxspark.solve(
-        mechanism.system, method, jnp.asarray(start.y), jnp.asarray(start.z), start.args,
-        t1=mechanism.t1, rtol=tolerance, steps=True, max_steps=MAX_STEPS, throw=False,
+        mechanism.system, jnp.asarray(start.y), jnp.asarray(start.z), start.args, method=method,
+        t1=mechanism.t1, rtol=tolerance, save_every=1, max_steps=MAX_STEPS, throw=False,
     )  # fmt: skip
     rejected = solution.stats.num_rejected_steps + solution.stats.num_failed_steps
     return solution.ts, solution.ys, solution.zs, rejected, solution.successful

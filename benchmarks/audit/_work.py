@@ -15,7 +15,7 @@ import jaxspark
 
 from ._cells import outcomes
 from ._members import MECHANISMS
-from ._methods import Method, METHODS
+from ._methods import Method, METHODS, solved
 
 
 SMOOTH = ("pendulum", "snakeboard", "slider_crank", "appell_hamel", "rattleback", "heavy_top")
@@ -64,7 +64,7 @@ def _seconds(name: str, method: Method, repeats: int) -> float:
 
     @jax.jit
     def run(y, z, args):
-        solution = jaxspark.solve(
+        solution = solved(
             mechanism.system, method.method, y, z, args, t1=mechanism.t1, rtol=1e3, atol=1e3,
             first_step=size, max_step=size, max_steps=None, throw=False,
         )  # fmt: skip

@@ -22,7 +22,7 @@ def constraints(tiny: bool) -> Iterator[Figure]:
     ]
     for problem, method, h in cases[:1] if tiny else cases:
         solution = jaxspark.rollout(
-            problem.system, method, problem.y0, problem.z0, problem.args,
+            problem.system, problem.y0, problem.z0, problem.args, method=method,
             h=h, num_steps=steps, save_every=max(1, steps // 1000),
         )  # fmt: skip
         size_y = 1 + np.max(np.abs(solution.ys))
@@ -40,7 +40,7 @@ def energy(tiny: bool) -> Iterator[Figure]:
     problem = pendulum()
     for method, h in ((jaxspark.Gauss(2), 0.01), (jaxspark.Gauss(3), 0.02)):
         solution = jaxspark.rollout(
-            problem.system, method, problem.y0, problem.z0, problem.args,
+            problem.system, problem.y0, problem.z0, problem.args, method=method,
             h=h, num_steps=steps, save_every=steps // 1000,
         )  # fmt: skip
         y, z = np.asarray(solution.ys), np.asarray(solution.zs)

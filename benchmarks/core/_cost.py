@@ -61,7 +61,7 @@ def _one(links: int, stages: int, steps: int, batch_steps: int) -> Iterator[Figu
 
     def loss(args, y0, num_steps=steps, checkpoint="stages"):
         solution = jaxspark.rollout(
-            problem.system, jaxspark.Gauss(stages), y0, z0, args,
+            problem.system, y0, z0, args, method=jaxspark.Gauss(stages),
             h=H, num_steps=num_steps, save_every=None, throw=False, checkpoint=checkpoint,
         )  # fmt: skip
         return jnp.sum(solution.y1**3) + 0.1 * jnp.sum(solution.z1**2)
@@ -103,7 +103,7 @@ def crossover(tiny: bool) -> Iterator[Figure]:
 
             def end(y0, steps, solver=solver, problem=problem):
                 solution = jaxspark.rollout(
-                    problem.system, jaxspark.Gauss(2), y0, problem.z0, problem.args,
+                    problem.system, y0, problem.z0, problem.args, method=jaxspark.Gauss(2),
                     h=H, num_steps=steps, save_every=None, linear_solver=solver, throw=False,
                 )  # fmt: skip
                 return solution.y1

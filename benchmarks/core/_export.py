@@ -18,7 +18,7 @@ def export(tiny: bool) -> Iterator[Figure]:
 
     def loss(y0):
         solution = jaxspark.rollout(
-            problem.system, jaxspark.Gauss(2), y0, problem.z0, problem.args,
+            problem.system, y0, problem.z0, problem.args, method=jaxspark.Gauss(2),
             h=0.01, num_steps=10, save_every=None, throw=False,
         )  # fmt: skip
         return jnp.sum(solution.y1**2)

@@ -35,8 +35,8 @@ def chain_loss(theta: jax.Array, checkpoint="stages", num_steps: int = 9) -> jax
     y0 = jnp.cumsum(lengths[:, None] * along, 0).reshape(-1)
     z0 = jnp.cumsum((lengths * rates)[:, None] * across, 0).reshape(-1)
     solution = jaxspark.rollout(
-        problem.system, jaxspark.Gauss(2), y0, z0,
-        {"masses": masses, "lengths": lengths, "gravity": gravity},
+        problem.system, y0, z0,
+        {"masses": masses, "lengths": lengths, "gravity": gravity}, method=jaxspark.Gauss(2),
         h=h, num_steps=num_steps, save_every=3, checkpoint=checkpoint, throw=False,
     )  # fmt: skip
     return jnp.sum(solution.y1**3) + 0.1 * jnp.sum(solution.zs**2)
@@ -50,7 +50,7 @@ def mixed_loss(theta: jax.Array, method=jaxspark.Gauss(3)) -> jax.Array:
     problem = mixed_once()
     args = dict(problem.args, m=theta[0], amplitude=theta[1])
     solution = jaxspark.rollout(
-        problem.system, method, theta[4:8], theta[8:12], args,
+        problem.system, theta[4:8], theta[8:12], args, method=method,
         t0=theta[2], h=theta[3], num_steps=10, save_every=5, multipliers=True,
         consistency_tol=None, throw=False,
     )  # fmt: skip

@@ -18,7 +18,7 @@ def newton(tiny: bool) -> Iterator[Figure]:
         words = []
         for predict in (True, False):
             solution = jaxspark.rollout(
-                problem.system, jaxspark.Gauss(3), problem.y0, problem.z0, problem.args,
+                problem.system, problem.y0, problem.z0, problem.args, method=jaxspark.Gauss(3),
                 h=h, num_steps=200, save_every=None, predict=predict,
             )  # fmt: skip
             mean = int(solution.stats.newton_iterations) / 200

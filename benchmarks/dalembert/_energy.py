@@ -42,7 +42,7 @@ ROUNDING = 1e-10
 def energy_errors(problem: Problem, method, h: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """A thousand times, and the energy there minus that of the start (J)."""
     solution = jaxspark.rollout(
-        problem.system, method, problem.y0, problem.z0, problem.args,
+        problem.system, problem.y0, problem.z0, problem.args, method=method,
         h=h, num_steps=steps, save_every=max(1, steps // 1000),
     )  # fmt: skip
     lagrangian = isinstance(problem.system, jaxspark.LagrangianSystem)

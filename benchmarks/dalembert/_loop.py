@@ -70,7 +70,7 @@ def drift(problem: Problem, method, steps: int, points: int) -> float:
 
     def follow(y, z):
         return jaxspark.rollout(
-            problem.system, method, y, z, problem.args, h=0.01, num_steps=steps,
+            problem.system, y, z, problem.args, method=method, h=0.01, num_steps=steps,
             save_every=steps // 10, consistency_tol=None, throw=False,
         )  # fmt: skip
 

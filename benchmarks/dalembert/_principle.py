@@ -15,7 +15,7 @@ from ._families import FAMILIES, lobatto
 def largest_residual(problem: Problem, method, steps: int) -> float:
     """Of the discrete Euler-Lagrange equations (4.5), over `steps` steps of 0.1 s."""
     solution = jaxspark.rollout(
-        problem.system, method, problem.y0, problem.z0, problem.args, h=0.1, num_steps=steps
+        problem.system, problem.y0, problem.z0, problem.args, method=method, h=0.1, num_steps=steps
     )
     found = jaxspark.discrete_euler_lagrange(
         problem.system, method, solution.ts, solution.ys, problem.args

@@ -118,7 +118,7 @@ class FitProblem:
         """The channels by `jaxspark.rollout`, traceable; `args` hold the inputs, if any."""
         y0, z0 = self.state(jnp.asarray(start), args)
         solution = jaxspark.rollout(
-            self.system, self.method, y0, z0, args, t0=float(times[0]), t1=float(times[-1]),
+            self.system, y0, z0, args, method=self.method, t0=float(times[0]), t1=float(times[-1]),
             num_steps=self.steps * (times.size - 1), save_every=self.steps, multipliers=True,
         )  # fmt: skip
         found = solution.multipliers

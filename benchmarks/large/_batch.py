@@ -24,8 +24,9 @@ def batch(tiny: bool) -> Iterator[Figure]:
     def end(solver):
         def one(masses):
             solution = jaxspark.rollout(
-                model.system, jaxspark.Gauss(2), model.y0, model.z0,
-                {**model.args, "masses": masses}, h=h, num_steps=steps, save_every=None,
+                model.system, model.y0, model.z0,
+                {**model.args, "masses": masses}, method=jaxspark.Gauss(2), h=h, num_steps=steps,
+                save_every=None,
                 linear_solver=solver, throw=False,
             )  # fmt: skip
             return solution.y1, solution.z1, solution.result == jaxspark.RESULTS.successful

@@ -39,7 +39,7 @@ def _loss(model: Model, steps: int) -> Callable[[jax.Array], jax.Array]:
     def loss(masses):
         args = {**model.args, "masses": masses}
         solution = jaxspark.rollout(
-            model.system, jaxspark.Gauss(3), model.y0, model.z0, args, h=h, num_steps=steps,
+            model.system, model.y0, model.z0, args, method=jaxspark.Gauss(3), h=h, num_steps=steps,
             save_every=None, throw=False,
         )  # fmt: skip
         # NaN where a step fails, so that no cost and no agreement passes for one.

@@ -66,7 +66,7 @@ def spark_run(
 
     def function(start, args):
         return jaxspark.rollout(
-            model.system, method, *start, args, h=h, num_steps=steps, save_every=None,
+            model.system, *start, args, method=method, h=h, num_steps=steps, save_every=None,
             linear_solver=linear_solver, throw=False,
         )  # fmt: skip
 

@@ -40,7 +40,7 @@ def _chain(n: int, steps: int, target: float) -> Iterator[Figure]:
     assert problem.reference is not None
     exact = problem.reference()
     solution = jaxspark.rollout(
-        model.system, jaxspark.Gauss(5), model.y0, model.z0, model.args, t1=problem.t_end,
+        model.system, model.y0, model.z0, model.args, method=jaxspark.Gauss(5), t1=problem.t_end,
         num_steps=steps, save_every=None, throw=False,
     )  # fmt: skip
     good = bool(solution.result == jaxspark.RESULTS.successful)
@@ -68,7 +68,7 @@ def _linkage(linkage: Linkage, steps: int, t_end: float, solver: Any = None) -> 
     )  # fmt: skip
     yield note(f"{model.name}: what is done", " ".join(words.split()).replace("|", "/"))
     solution = jaxspark.rollout(
-        model.system, jaxspark.Gauss(3), model.y0, model.z0, model.args, t1=t_end,
+        model.system, model.y0, model.z0, model.args, method=jaxspark.Gauss(3), t1=t_end,
         num_steps=steps, linear_solver=solver, throw=False,
     )  # fmt: skip
     what = f"{model.name}, {steps} steps of Gauss(3) in {t_end:g} s"

@@ -49,7 +49,7 @@ def spark(mechanism: Mechanism, method: jaxspark.AbstractSparkMethod, name: str)
 
     def integrate(tolerance):
         solution = jaxspark.solve(
-            system, method, y0, z0, None,
+            system, y0, z0, None, method=method,
             t0=0.0, t1=mechanism.t_end, rtol=tolerance, max_steps=None, throw=False,
         )  # fmt: skip
         stats = solution.stats

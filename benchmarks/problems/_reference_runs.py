@@ -93,10 +93,10 @@ def solve(case: Case) -> jaxspark.Solution:
     problem = case.problem()
     return jaxspark.rollout(
         problem.system,
-        case.method,
         problem.y0,
         problem.z0,
         problem.args,
+        method=case.method,
         t0=problem.t0,
         t1=case.times[-1],
         num_steps=case.num_steps,

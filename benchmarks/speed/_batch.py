@@ -62,7 +62,15 @@ def _composed(steps: int):
 
     def run(y, z, length):
         solution = jaxspark.rollout(
-            system(), method, y, z, length, t1=END, num_steps=steps, save_every=None, throw=False
+            system(),
+            y,
+            z,
+            length,
+            method=method,
+            t1=END,
+            num_steps=steps,
+            save_every=None,
+            throw=False,
         )
         worst = jnp.maximum(solution.stats.max_g, solution.stats.max_gdot)
         return jnp.concatenate([solution.y1, solution.z1]), worst

@@ -21,7 +21,7 @@ def composed(mechanism: peers.Mechanism, order: int, steps: int) -> Callable[[],
 
     def run(y0: Any, z0: Any) -> jaxspark.Solution:
         return jaxspark.rollout(
-            system, method, y0, z0, t1=mechanism.t_end, num_steps=steps, save_every=None,
+            system, y0, z0, method=method, t1=mechanism.t_end, num_steps=steps, save_every=None,
             throw=False,
         )  # fmt: skip
 

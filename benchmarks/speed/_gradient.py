@@ -66,7 +66,7 @@ def _ours(fit: peers.Fit, tiny: bool) -> Iterator[Result]:
     @functools.partial(jax.jit, static_argnums=1)
     def motion(p, tolerance):
         return jaxspark.rollout(
-            system, jaxspark.Gauss(stages), q0, v0, p, t1=fit.times[-1],
+            system, q0, v0, p, method=jaxspark.Gauss(stages), t1=fit.times[-1],
             num_steps=fit.times.size, newton=jaxspark.NewtonOptions(tolerance, tolerance),
             throw=False,
         )  # fmt: skip

@@ -71,7 +71,7 @@ def _ours(problem: str, end: float) -> Result:
 
     def run(y, z, length, every):
         return jaxspark.rollout(
-            system(), method, y, z, length, h=STEP, num_steps=steps, save_every=every
+            system(), y, z, length, method=method, h=STEP, num_steps=steps, save_every=every
         )
 
     timed = jax.jit(lambda *start: run(*start, None)).lower(y0, z0, length).compile()

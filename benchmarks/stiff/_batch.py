@@ -32,7 +32,7 @@ def _lanes(method: GGL, eps: jax.Array, starts: jax.Array, tiny: bool) -> Iterat
 
     def one(eps, y0):
         return jaxspark.solve(
-            system, method, y0, jnp.zeros_like(y0), {"eps": eps}, t1=2.0, rtol=TOLERANCE,
+            system, y0, jnp.zeros_like(y0), {"eps": eps}, method=method, t1=2.0, rtol=TOLERANCE,
             first_step=1e-2, throw=False,
         )  # fmt: skip
 

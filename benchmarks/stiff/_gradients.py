@@ -73,8 +73,8 @@ def _given_steps(steps: int) -> dict[str, Callable[[Any], jax.Array]]:
         def value(args):
             y0, z0 = _start(system, args)
             end = jaxspark.solve(
-                system, GGL(RadauIIA(stages)), y0, z0, args, t1=1.0, max_steps=128,
-                controller=diffrax.StepTo(ts=jnp.linspace(0.0, 1.0, steps + 1)), throw=False,
+                system, y0, z0, args, method=GGL(RadauIIA(stages)), t1=1.0, max_steps=128,
+                steps=diffrax.StepTo(ts=jnp.linspace(0.0, 1.0, steps + 1)), throw=False,
             )  # fmt: skip
             return _read(end.y1, end.z1)
 
@@ -123,7 +123,8 @@ def _cost() -> Iterator[Figure]:
         def value(args):
             y0, z0 = _start(system, args)
             end = jaxspark.solve(
-                system, GGL(RadauIIA(stages)), y0, z0, args, t1=2.0, rtol=1e-5, max_steps=256,
+                system, y0, z0, args, method=GGL(RadauIIA(stages)), t1=2.0, rtol=1e-5,
+                max_steps=256,
                 throw=False,
             )  # fmt: skip
             return _read(end.y1, end.z1)

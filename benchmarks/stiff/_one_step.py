@@ -71,7 +71,7 @@ def _six_decades(name: str, key: str, off: float) -> Iterator[Figure]:
 
         def one(eps, y0):
             return jaxspark.solve(
-                system, GGL(METHODS[key]), y0, jnp.zeros_like(y0), {"eps": eps}, t1=2.0,
+                system, y0, jnp.zeros_like(y0), {"eps": eps}, method=GGL(METHODS[key]), t1=2.0,
                 rtol=tolerance, first_step=1e-2, throw=False,
             )  # fmt: skip
 
@@ -106,7 +106,13 @@ def _six_decades(name: str, key: str, off: float) -> Iterator[Figure]:
 
 def _slow(rigid: Problem) -> np.ndarray:
     end = jaxspark.solve(
-        rigid.system, jaxspark.Gauss(4), rigid.y0, rigid.z0, rigid.args, t1=rigid.t_end, rtol=1e-11
+        rigid.system,
+        rigid.y0,
+        rigid.z0,
+        rigid.args,
+        method=jaxspark.Gauss(4),
+        t1=rigid.t_end,
+        rtol=1e-11,
     )
     return np.asarray(end.y1)
 
@@ -162,7 +168,7 @@ def _bushing() -> Iterator[Figure]:
     for key, method in METHODS.items():
         what = f"bushing, eps 1e-6, {key}, tolerance 1e-4"
         found = jaxspark.solve(
-            problem.system, GGL(method), rest, slow, problem.args, t1=1.0, rtol=1e-4,
+            problem.system, rest, slow, problem.args, method=GGL(method), t1=1.0, rtol=1e-4,
             first_step=1e-3,
         )  # fmt: skip
         yield at_most(f"{what}, from rest: steps", int(found.stats.num_steps), 8, ".0f")
@@ -173,7 +179,7 @@ def _bushing() -> Iterator[Figure]:
             problem.system, problem.y0, problem.z0, problem.args, h=1e-2, rtol=1e-4
         )
         found = jaxspark.solve(
-            problem.system, GGL(method), start.y, start.z, problem.args, t0=start.t, t1=1.0,
+            problem.system, start.y, start.z, problem.args, method=GGL(method), t0=start.t, t1=1.0,
             rtol=1e-4, first_step=1e-2,
         )  # fmt: skip
         steps = 3 + int(found.stats.num_steps)
@@ -182,6 +188,6 @@ def _bushing() -> Iterator[Figure]:
 
 def _solve(problem: Problem, method: Any, tolerance: float, first: float) -> jaxspark.Solution:
     return jaxspark.solve(
-        problem.system, method, problem.y0, problem.z0, problem.args, t1=problem.t_end,
+        problem.system, problem.y0, problem.z0, problem.args, method=method, t1=problem.t_end,
         rtol=tolerance, first_step=first, max_steps=None, throw=False,
     )  # fmt: skip

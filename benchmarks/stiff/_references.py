@@ -62,7 +62,8 @@ def references(tiny: bool) -> Iterator[Figure]:
 def by_ggl(problem: Problem, name: str) -> Iterator[Figure]:
     """The recommended form, with five stages: of the order that tight tolerances ask for."""
     solution = jaxspark.solve(
-        problem.system, GGL(RadauIIA(5)), problem.y0, problem.z0, problem.args, t1=problem.t_end,
+        problem.system, problem.y0, problem.z0, problem.args, method=GGL(RadauIIA(5)),
+        t1=problem.t_end,
         rtol=1e-12, max_steps=None, throw=False,
     )  # fmt: skip
     yield from _lines(problem, solution, f"{name}, GGL Radau IIA(5)")

@@ -76,6 +76,7 @@ def _with_the_crank(problem: Problem, tiny: bool) -> Iterator[Figure]:
 
 def _solve(problem: Problem, method: Any, tolerance: float, **options: Any) -> jaxspark.Solution:
     return jaxspark.solve(
-        problem.system, method, jnp.asarray(problem.y0), jnp.asarray(problem.z0), problem.args,
+        problem.system, jnp.asarray(problem.y0), jnp.asarray(problem.z0), problem.args,
+        method=method,
         t1=problem.t_end, rtol=tolerance, max_steps=None, **options,
     )  # fmt: skip

@@ -97,7 +97,7 @@ def spark(name: str, method: Any, problem: problems.Problem) -> Method:
     def integrate(y0, z0, args, tolerance):
         return _ends(
             jaxspark.solve(
-                problem.system, method, y0, z0, args, t1=problem.t_end, rtol=tolerance,
+                problem.system, y0, z0, args, method=method, t1=problem.t_end, rtol=tolerance,
                 max_steps=None if isinstance(method, jaxspark.GGL) else MAX_STEPS, throw=False,
             )
         )  # fmt: skip
@@ -183,7 +183,7 @@ class Failures:
                 tolerance, tolerance, pcoeff=0.0, icoeff=1.0, note=self._failed.append
             )
             return jaxspark.solve(
-                problem.system, method, y0, z0, args, t1=problem.t_end, controller=controller,
+                problem.system, y0, z0, args, method=method, t1=problem.t_end, steps=controller,
                 max_steps=MAX_STEPS, adjoint=diffrax.ForwardMode(), throw=False,
             ).stats.num_steps  # fmt: skip
 

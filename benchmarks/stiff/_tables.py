@@ -34,7 +34,7 @@ def deviation(measured: Counts, reference: Counts) -> float:
 def rigid(problem: Problem, t1: float) -> np.ndarray:
     """The coordinates of a rigid mechanism at `t1`, to rounding error."""
     end = jaxspark.rollout(
-        problem.system, jaxspark.Gauss(4), problem.y0, problem.z0, problem.args, t1=t1,
+        problem.system, problem.y0, problem.z0, problem.args, method=jaxspark.Gauss(4), t1=t1,
         num_steps=200,
     )  # fmt: skip
     return np.asarray(end.y1)

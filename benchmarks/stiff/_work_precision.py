@@ -108,7 +108,7 @@ def _agreement(name: str, eps: float, reference: Any, tiny: bool) -> Iterator[Fi
     if limit is not None:
         rigid = limit()
         end = jaxspark.solve(
-            rigid.system, jaxspark.Gauss(4), rigid.y0, rigid.z0, rigid.args, t1=rigid.t_end,
+            rigid.system, rigid.y0, rigid.z0, rigid.args, method=jaxspark.Gauss(4), t1=rigid.t_end,
             rtol=1e-12,
         )  # fmt: skip
         softness = eps if "bushing" in name else eps**2

@@ -18,17 +18,20 @@ def check_sizes(first_step: Any, max_step: Any, controller: Any) -> None:
             raise ValueError(f"{name} must be a positive number; got {value!r}.")
     kind = diffrax.AbstractStepSizeController
     if not (controller is None or isinstance(controller, kind)):
-        raise TypeError(f"controller must be a step size controller; got {controller!r}.")
+        raise TypeError(
+            "steps must be such as jaxspark.EqualSteps(100), or a step size controller of diffrax; "
+            f"got {controller!r}."
+        )
 
 
 def check_times(
-    times: list[Any], ts: Any, steps: bool, dense: bool, max_steps: Any, max_events: Any
+    times: list[Any], ts: Any, every: bool, dense: bool, max_steps: Any, max_events: Any
 ) -> None:
     """Times are finite, in order, and what is to be saved has room."""
-    if steps and ts is not None:
-        raise ValueError("Give either ts or steps=True.")
-    if max_steps is None and (steps or dense):
-        raise ValueError("steps=True and dense=True need room for all steps: give max_steps.")
+    if every and ts is not None:
+        raise ValueError("Give either ts or save_every.")
+    if max_steps is None and (every or dense):
+        raise ValueError("save_every and dense=True need room for all steps: give max_steps.")
     for name, value in (("max_steps", max_steps), ("max_events", max_events)):
         if name == "max_steps" and value is None:
             continue
@@ -66,13 +69,3 @@ def filled_tolerances(rtol: Any, atol: Any, dtype: Any) -> tuple[Any, Any]:
             f"least one must reach {10 * epsilon:.2g}."
         )
     return rtol, atol
-
-
-def check_no_options(given: list[str]) -> None:
-    """None of the options that explicit methods do not have is given."""
-    if given:
-        raise ValueError(
-            f"Explicit methods have no {', '.join(given)}. For these use a SPARK method such as "
-            "jaxspark.Gauss(3), or diffrax.diffeqsolve with jaxspark.Projected and "
-            "jaxspark.UnderlyingTerm."
-        )

@@ -21,7 +21,7 @@ from ._term import ConstrainedTerm, point
 class Options(eqx.Module):
     """Everything about a solve but the problem itself.
 
-    - `save`: `"ends"`, `"ts"` or `"steps"`.
+    - `save`: `"ends"`, `"ts"` or `"steps"`, of which every so many count: `save_every`.
     """
 
     solver: AbstractConstrainedSolver
@@ -30,6 +30,7 @@ class Options(eqx.Module):
     adjoint: diffrax.AbstractAdjoint
     progress_meter: diffrax.AbstractProgressMeter
     save: str = eqx.field(static=True)
+    save_every: int = eqx.field(static=True)
     dense: bool = eqx.field(static=True)
     multipliers: bool = eqx.field(static=True)
     max_steps: int | None = eqx.field(static=True)

@@ -61,7 +61,7 @@ def bdf(
     **Arguments:**
 
     - `system`: with `v = z` and ideal constraint forces.
-    - `y0`, `z0`, `args`: as for [`jaxspark.rollout`][].
+    - `y0`, `z0`, `args`: as for [`jaxspark.solve`][].
     - `t0`, `t1`: initial and final time; time may run backward.
     - `rtol`, `atol`: an error is measured by `atol + rtol |x|`. Default: 1e-6 in double and 1e-3 in
         single precision, and `atol = rtol`.
@@ -83,7 +83,7 @@ def bdf(
         iterations.
     - `first_step`: the size of the first step. Default: as DASSL does.
     - `max_steps`: the largest number of accepted steps, for which there is room in the solution.
-    - `consistency_tol`, `throw`: as for [`jaxspark.rollout`][].
+    - `consistency_tol`, `throw`: as for [`jaxspark.solve`][].
 
     **Returns:** a [`jaxspark.BDFSolution`][].
 

@@ -124,7 +124,7 @@ def multipliers(
     - `t`, `y`, `z`: a time and a consistent state (see [`jaxspark.project`][]); or a vector of
         times, and states with a leading axis.
     - `args`: passed to the system's functions.
-    - `linear_solver`: of systems of many blocks, as for [`jaxspark.rollout`][].
+    - `linear_solver`: of systems of many blocks, as for [`jaxspark.solve`][].
 
     **Returns:** a [`jaxspark.Multipliers`][]; NaN where they are not determined.
 

@@ -72,7 +72,7 @@ def project(
     - `metric`: `"mass"` (the kinetic energy of the change) or `"identity"`.
     - `hold_y`, `hold_z`: booleans structured as `y`, `z` (or a prefix that broadcasts):
         true where the value must stay. Unit weights are used for the others.
-    - `linear_solver`: of systems of many blocks, as for [`jaxspark.rollout`][].
+    - `linear_solver`: of systems of many blocks, as for [`jaxspark.solve`][].
     - `throw`: whether to raise an error if it fails, rather than return the result.
 
     **Returns:** a [`jaxspark.Projection`][].

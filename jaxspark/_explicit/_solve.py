@@ -12,7 +12,7 @@ from .._custom_types import Args, FloatScalar, State
 from .._driver import Problem, Progress, Tolerances, trajectory
 from .._implicit import stop_gradient
 from .._results import RESULTS
-from .._rollout import initial_result, Solution, Statistics
+from .._rollout import every, initial_result, Solution, Statistics
 from .._system import AbstractConstrainedSystem, FlatSystem, flatten
 from ._dense import Recorded
 from ._method import method_of, parameters_of, without_reactions
@@ -27,12 +27,12 @@ LARGEST_DENSE = 256
 class Wanted(NamedTuple):
     """What is to be saved, and how far to go; hashable.
 
-    - `steps`, `dense`, `multipliers`: see [`jaxspark.solve`][].
+    - `save_every`, `dense`, `multipliers`: see [`jaxspark.solve`][].
     - `max_steps`: the largest number of trials, or `None`.
     - `consistency_tol`: of the initial values, or `None`.
     """
 
-    steps: bool
+    save_every: int | None
     dense: bool
     multipliers: bool
     max_steps: int | None
@@ -131,10 +131,11 @@ def _solution(
 ) -> Solution:
     """The rows that were asked for; where the motion had ended before, they repeat its end."""
     rows, totals = end.rows, end.totals
-    if wanted.steps:
+    if wanted.save_every is not None:
         assert rows is not None
         passed = jnp.arange(rows.t.size, dtype=jnp.int32) < totals.accepted
         saved_times, saved = jnp.where(passed, rows.t, end.t), rows.x[:-1]
+        saved_times, saved, passed = every(wanted.save_every, (saved_times, saved, passed))
     elif ts is not None:
         assert rows is not None
         passed = jnp.arange(ts.size, dtype=jnp.int32) < end.saved

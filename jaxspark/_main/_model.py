@@ -150,6 +150,6 @@ def simulate(
     described = body(parameters, mass)
     # Errors are host callbacks inside jit; the caller looks at the result instead.
     return rollout(
-        PENDULUM, Gauss(2), q0, v0, described,
+        PENDULUM, q0, v0, described, method=Gauss(2),
         t0=t0, h=h, num_steps=num_steps, save_every=1, throw=False,
     )  # fmt: skip

@@ -9,6 +9,13 @@ from ._initial import (
     largest as largest,
 )
 from ._manual import step as step
-from ._rollout import rollout as rollout
+from ._rollout import solve_by_steps as solve_by_steps
 from ._segments import Checkpoint as Checkpoint
-from ._solution import Solution as Solution, Statistics as Statistics
+from ._solution import every as every, Solution as Solution, Statistics as Statistics
+from ._steps import (
+    check_number as check_number,
+    EqualSteps as EqualSteps,
+    GivenSteps as GivenSteps,
+    known_steps as known_steps,
+    KnownSteps as KnownSteps,
+)

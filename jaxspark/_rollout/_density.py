@@ -15,6 +15,8 @@ from .._system import FlatSystem, require_callable
 class StepDensity(eqx.Module):
     r"""Steps of size about `h scale(t, y, args)`, chosen so that symmetric methods stay symmetric.
 
+    For [`jaxspark.solve`][].
+
     A step size that depends on the last step's error destroys what a symmetric method owes to its
     symmetry, the bounded energy error above all. Here the density `rho` of the steps, about `1 /
     scale`, is carried along:
@@ -28,6 +30,8 @@ class StepDensity(eqx.Module):
 
     - `scale`: `scale(t, y, args)`, a positive scalar, the size of a step in units of `h`: for
         instance a power of the distance to a singularity.
+    - `h`: the unit of the steps, of either sign.
+    - `number`: of the steps.
     - `initial`: the density at the start, to continue or to reverse a motion from its
         `solution.step_density`. Default `1 / scale(t0, y0, args)`.
 
@@ -39,6 +43,8 @@ class StepDensity(eqx.Module):
     """
 
     scale: Function
+    h: RealScalarLike | None = None
+    number: int | None = eqx.field(static=True, default=None)
     initial: RealScalarLike | None = None
 
     def __check_init__(self):

@@ -40,7 +40,7 @@ def explain(
 
     - `system`: the constrained system.
     - `y`, `z`, `args`, `t`: where it will be used; only shapes and dtypes matter.
-    - `linear_solver`: as for [`jaxspark.rollout`][].
+    - `linear_solver`: as for [`jaxspark.solve`][].
 
     **Returns:** a text.
 

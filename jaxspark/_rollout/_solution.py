@@ -1,4 +1,4 @@
-"""What a rollout returns."""
+"""What a solve returns."""
 
 from typing import Any
 
@@ -94,3 +94,16 @@ class Solution(eqx.Module):
 
     def __len__(self) -> int:
         return self.ts.shape[0]
+
+
+def every(count: int, rows: Any) -> Any:
+    """The first of the rows, every so many after it, and the last.
+
+    - `rows`: a PyTree of arrays of as many rows.
+    """
+
+    def chosen(x: Array) -> Array:
+        kept = x[::count]
+        return kept if (x.shape[0] - 1) % count == 0 else jnp.concatenate([kept, x[-1:]])
+
+    return rows if count == 1 else jax.tree.map(chosen, rows)

@@ -68,7 +68,7 @@ def damp_start(
     - `h`: the size of each step (s): long for the oscillations, short for the motion.
     - `num_steps`: how many.
     - `rtol`, `atol`: tolerances at which Newton's iteration ends; by default `atol = rtol`.
-    - `consistency_tol`: as for [`jaxspark.rollout`][].
+    - `consistency_tol`: as for [`jaxspark.solve`][].
 
     **Returns:** a [`jaxspark.DampedStart`][].
 

@@ -79,7 +79,7 @@ def composition_fractions(order: int) -> tuple[float, ...]:
 class Composition(eqx.Module):
     """A method of higher order: steps of a symmetric one, some of them backward.
 
-        jaxspark.rollout(system, jaxspark.Composition(jaxspark.Lobatto(2), 8), ...)
+        jaxspark.solve(..., method=jaxspark.Composition(jaxspark.Lobatto(2), 8))
 
     Symmetric and, if the method is, symplectic; constraints hold after every part. With
     `Lobatto(2)`, which is RATTLE, each part of a step solves for multipliers only, if the mass
@@ -87,7 +87,7 @@ class Composition(eqx.Module):
     fastest. Parts go backward in time by up to 0.7 of the step: not for strong
     damping.
 
-    For [`jaxspark.rollout`][] and [`jaxspark.step`][].
+    For [`jaxspark.solve`][] with steps of known sizes, and [`jaxspark.step`][].
 
     **Arguments:**
 

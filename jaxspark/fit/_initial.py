@@ -28,7 +28,7 @@ class Start(eqx.Module):
 
     **Arguments:**
 
-    - `y`, `z`: guesses of coordinates and velocities, as for [`jaxspark.rollout`][]; they need
+    - `y`, `z`: guesses of coordinates and velocities, as for [`jaxspark.solve`][]; they need
         not be consistent. A list has one for each trial. Functions of `args` (what the system's
         functions get) give states that depend on parameters.
     - `unknown`: what is estimated: `"both"`, `"position"`, `"velocity"` or `"nothing"`.

@@ -11,7 +11,8 @@ from jaxtyping import Array, Bool, Float
 from .._consistent import multipliers
 from .._custom_types import BoolScalar, FloatScalar, IntScalar, State
 from .._results import RESULTS
-from .._rollout import Checkpoint, rollout
+from .._rollout import Checkpoint
+from .._solve import rollout
 from ._compile import compiled
 from ._initial import initial_state, Tangent
 from ._problem import Data, Problem
@@ -79,16 +80,16 @@ def simulate(
 
     - `local`: the unknowns that act on it: parameters, then its start.
     - `at`, `data`: of this trial.
-    - `checkpoint`: as for [`jaxspark.rollout`][]; forward derivatives compile faster with `"none"`.
+    - `checkpoint`: as for [`jaxspark.solve`][]; forward derivatives compile faster with `"none"`.
     """
     model = problem.model
     args, y0, z0, consistent = start_of_trial(problem, local, at, data.inputs)
     solution = rollout(
         model.system,
-        model.method,
         y0,
         z0,
         args,
+        method=model.method,
         ts=data.ts,
         throw=False,
         consistency_tol=None,

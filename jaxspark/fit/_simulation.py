@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._custom_types import State
-from .._rollout import rollout, SolveError
+from .._rollout import SolveError
+from .._solve import rollout
 from .._system import constraint_shapes
 from ._check import as_numbers, in_memory
 from ._estimate import noise_of
@@ -178,7 +179,7 @@ def _reason(problem: Problem, u: Any) -> str:
     if not bool(consistent):
         return "the start cannot be made consistent: choose other guesses in Start(y, z)."
     try:
-        rollout(model.system, model.method, y0, z0, args, ts=data.ts, consistency_tol=None)
+        rollout(model.system, y0, z0, args, method=model.method, ts=data.ts, consistency_tol=None)
     except SolveError as error:
         return str(error)
     return "the simulation fails where a rollout of it alone does not: choose a smaller step."

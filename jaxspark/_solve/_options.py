@@ -1,0 +1,90 @@
+"""Which options a method has, and an error for those that it has not."""
+
+from typing import Any, NamedTuple
+
+import diffrax
+
+from .._adaptive import DiscreteAdjoint
+from .._kkt import LinearSolver
+from .._rollout import Checkpoint, EqualSteps, KnownSteps
+from .._step import NewtonOptions
+
+
+OPTIONAL = (
+    "rtol atol first_step max_step ts events adjoint checkpoint progress_meter newton linear_solver"
+).split()
+
+
+class Options(NamedTuple):
+    """What `solve` is asked for beyond the initial value problem; `None` where by default."""
+
+    steps: KnownSteps | diffrax.AbstractStepSizeController | None
+    rtol: Any
+    atol: Any
+    first_step: Any
+    max_step: Any
+    max_steps: int | None
+    ts: Any
+    save_every: int | None
+    dense: bool
+    multipliers: bool
+    events: Any
+    max_events: int
+    adjoint: diffrax.AbstractAdjoint | None
+    checkpoint: Checkpoint | None
+    progress_meter: diffrax.AbstractProgressMeter | None
+    newton: NewtonOptions | None
+    linear_solver: LinearSolver | None
+    predict: bool
+
+    def asked(self) -> dict[str, bool]:
+        """By name, whether an option that not all methods have is asked for."""
+        named = "rtol atol first_step max_step ts events adjoint checkpoint progress_meter newton "
+        asked = {
+            name: getattr(self, name) is not None for name in (named + "linear_solver").split()
+        }
+        # By default, spelt out.
+        asked["adjoint"] = asked["adjoint"] and type(self.adjoint) is not DiscreteAdjoint
+        asked["progress_meter"] &= type(self.progress_meter) is not diffrax.NoProgressMeter
+        asked["dense=True"], asked["predict=False"] = self.dense, not self.predict
+        return asked
+
+
+OF_TOLERANCES = "rtol atol first_step max_step ts events adjoint progress_meter dense=True".split()
+OF_NEWTON = "events adjoint checkpoint progress_meter newton linear_solver predict=False".split()
+
+
+def refuse_of_tolerances(options: Options) -> None:
+    """Raise where steps are known and an option is for steps that follow from tolerances.
+
+    **Raises:** `ValueError`.
+    """
+    found = [name for name in OF_TOLERANCES if options.asked()[name]]
+    if found:
+        raise ValueError(
+            f"Steps whose sizes are known have no {', '.join(found)}: leave out steps, and their "
+            "sizes follow from tolerances; or leave out these."
+        )
+
+
+def refuse_of_newton(options: Options) -> None:
+    """Raise where a method is explicit and an option is for implicit ones.
+
+    **Raises:** `ValueError`.
+    """
+    found = beyond_explicit(options)
+    if found:
+        raise ValueError(
+            f"Explicit methods have no {', '.join(found)}. For these use a SPARK method such as "
+            "jaxspark.Gauss(3), or diffrax.diffeqsolve with jaxspark.Projected and "
+            "jaxspark.UnderlyingTerm."
+        )
+
+
+def beyond_explicit(options: Options) -> list[str]:
+    """The options that explicit methods do not have."""
+    asked = options.asked()
+    if not (options.steps is None or isinstance(options.steps, EqualSteps)):
+        asked["steps but EqualSteps"] = True
+    names = [*OF_NEWTON, "steps but EqualSteps"]
+    return [name for name in names if asked.get(name, False)]

@@ -1,0 +1,56 @@
+"""Equal steps, all of them saved: what most experiments want."""
+
+from typing import Any
+
+from .._custom_types import Args, RealScalarLike, State
+from .._rollout import EqualSteps, GivenSteps, Solution
+from .._system import AbstractConstrainedSystem
+from .._tableau import RolloutMethod
+from ._solve import solve
+
+
+def rollout(
+    system: AbstractConstrainedSystem,
+    y0: State,
+    z0: State,
+    args: Args = None,
+    *,
+    method: RolloutMethod | None = None,
+    t0: RealScalarLike = 0.0,
+    t1: RealScalarLike | None = None,
+    h: RealScalarLike | None = None,
+    num_steps: int | None = None,
+    ts: Any = None,
+    save_every: int | None = 1,
+    **options: Any,
+) -> Solution:
+    r"""Integrate with steps of equal size, or between given times: [`jaxspark.solve`][] in short.
+
+    `solve(..., steps=EqualSteps(num_steps, h))`, or `steps=GivenSteps(ts)`, with every state saved.
+
+    **Arguments:**
+
+    - `system`, `y0`, `z0`, `args`, `method`, `t0`: as for `solve`.
+    - `t1` or `h`: final time or step size, one of them; time may run backward.
+    - `num_steps`: the number of steps. With 0 the initial state is returned.
+    - `ts`: in place of all these the times of all steps, that of the initial state first, shape
+        `(n,)`, increasing or decreasing.
+    - `save_every`: 1 saves every state, `n` every n-th, `None` only the start and the end.
+    - `options`: of `solve`.
+
+    **Returns:** a [`jaxspark.Solution`][].
+
+    **Raises:** as `solve`.
+    """
+    if ts is None:
+        steps = EqualSteps(num_steps, h)  # pyright: ignore[reportArgumentType]
+    else:
+        others = {"t1": t1, "h": h, "num_steps": num_steps}
+        named = [name for name, value in others.items() if value is not None]
+        if named:
+            raise ValueError(f"ts are the times of all steps: leave out {', '.join(named)}.")
+        steps = GivenSteps(ts)
+    return solve(
+        system, y0, z0, args, t0=t0, t1=t1, method=method, steps=steps, save_every=save_every,
+        **options,
+    )  # fmt: skip
