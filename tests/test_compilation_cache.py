@@ -26,7 +26,7 @@ jax.monitoring.register_event_listener(lambda name, **_: counts.update([name.spl
 def loss(length):
     method = jaxspark.Composition(jaxspark.Lobatto(2), 4)
     end = jaxspark.rollout(
-        system(), method, length * jnp.array([1.0, 0.0]), jnp.zeros(2), length, t1=1.0,
+        system(), length * jnp.array([1.0, 0.0]), jnp.zeros(2), length, method=method, t1=1.0,
         num_steps=20, save_every=None, throw=False,
     )
     return end.y1[0]

@@ -32,7 +32,7 @@ def test_wrong_method():
         ("num_steps", -1), ("num_steps", 2.0), ("num_steps", True), ("num_steps", None),
         ("save_every", 0), ("save_every", -2), ("save_every", 1.0), ("save_every", True),
         ("checkpoint", "all"), ("checkpoint", 0), ("checkpoint", -1), ("checkpoint", True),
-        ("checkpoint", 2.5), ("checkpoint", None),
+        ("checkpoint", 2.5),
         ("consistency_tol", -1.0), ("consistency_tol", np.nan), ("consistency_tol", "none"),
         ("newton", {"rtol": 1e-9}),
     ],

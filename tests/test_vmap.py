@@ -166,7 +166,7 @@ def save(save_every, **options):
         (2, [0, 2, 4, 6, 7]),
         (7, [0, 7]),
         (10, [0, 7]),
-        (None, [7]),
+        (None, [0, 7]),
     ],
 )
 def test_saved_rows(save_every, rows, every_row):

@@ -19,7 +19,7 @@ y0, z0, length = jnp.array([1.0, 0.0]), jnp.zeros(2), jnp.ones(())
 
 def loss(z, length):
     end = jaxspark.rollout(
-        system(), method, y0, z, length, t1=10.0, num_steps=125, save_every=None, throw=False
+        system(), y0, z, length, method=method, t1=10.0, num_steps=125, save_every=None, throw=False
     )
     return jnp.sum(end.y1**2) + end.z1[0]
 

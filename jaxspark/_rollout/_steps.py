@@ -15,6 +15,24 @@ from ._density import StepDensity
 from ._given import given_times, GivenTimes
 
 
+def check_number(name: str, value: Any, least: int) -> None:
+    """Raise unless a value is a Python integer, and not too small.
+
+    **Raises:** `ValueError`.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be a Python integer, at least {least}; got {value!r}.")
+
+
+def as_number(value: Any) -> int:
+    """A number of steps as a Python integer.
+
+    **Raises:** `ValueError` if it is none, or negative.
+    """
+    check_number("number", value, 0)
+    return int(value)
+
+
 class EqualSteps(eqx.Module):
     """So many steps of equal size, for [`jaxspark.solve`][].
 
@@ -26,11 +44,8 @@ class EqualSteps(eqx.Module):
     **Raises:** `ValueError` if `number` is not a Python integer, or negative.
     """
 
-    number: int = eqx.field(static=True)
+    number: int = eqx.field(static=True, converter=as_number)
     h: RealScalarLike | None = None
-
-    def __check_init__(self):
-        check_number("number", self.number, 0)
 
 
 class GivenSteps(eqx.Module):
@@ -49,15 +64,6 @@ class GivenSteps(eqx.Module):
 KnownSteps = EqualSteps | GivenSteps | StepDensity
 
 
-def check_number(name: str, value: Any, least: int) -> None:
-    """Raise unless a value is a Python integer, and not too small.
-
-    **Raises:** `ValueError`.
-    """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be a Python integer, at least {least}; got {value!r}.")
-
-
 def known_steps(
     steps: KnownSteps, t0: Any, t1: Any, dtype: Any
 ) -> tuple[FloatScalar, FloatScalar, int, GivenTimes | StepDensity | None]:
@@ -70,7 +76,7 @@ def known_steps(
         # Without a size of their own: initial checks take this one.
         return given.ts[0], jnp.ones((), dtype), number, given
     if isinstance(steps, EqualSteps):
-        return *_times(t0, t1, steps.h, steps.number, dtype), int(steps.number), None
+        return *_times(t0, t1, steps.h, steps.number, dtype), steps.number, None
     if t1 is not None:
         raise ValueError("With a density the final time follows from the motion: give h, not t1.")
     if steps.h is None or steps.number is None:
@@ -78,7 +84,7 @@ def known_steps(
     check_number("number", steps.number, 0)
     t0, h = _times(t0, None, steps.h, steps.number, dtype)
     initial = None if steps.initial is None else jnp.asarray(steps.initial, dtype)
-    return t0, h, int(steps.number), StepDensity(steps.scale, initial=initial)
+    return t0, h, steps.number, StepDensity(steps.scale, initial=initial)
 
 
 def _times(t0, t1, h, number, dtype) -> tuple[FloatScalar, FloatScalar]:

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
 from .._custom_types import Args, RealScalarLike, State
-from .._rollout import EqualSteps, GivenSteps, Solution
+from .._rollout import check_number, EqualSteps, GivenSteps, Solution
 from .._system import AbstractConstrainedSystem
 from .._tableau import RolloutMethod
 from ._solve import solve
@@ -19,9 +21,9 @@ def rollout(
     t0: RealScalarLike = 0.0,
     t1: RealScalarLike | None = None,
     h: RealScalarLike | None = None,
-    num_steps: int | None = None,
+    num_steps: int | np.integer | None = None,
     ts: Any = None,
-    save_every: int | None = 1,
+    save_every: int | np.integer | None = 1,
     **options: Any,
 ) -> Solution:
     r"""Integrate with steps of equal size, or between given times: [`jaxspark.solve`][] in short.
@@ -43,7 +45,8 @@ def rollout(
     **Raises:** as `solve`.
     """
     if ts is None:
-        steps = EqualSteps(num_steps, h)  # pyright: ignore[reportArgumentType]
+        check_number("num_steps", num_steps, 0)
+        steps = EqualSteps(num_steps, h)
     else:
         others = {"t1": t1, "h": h, "num_steps": num_steps}
         named = [name for name, value in others.items() if value is not None]

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import diffrax
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .._adaptive import (
     check_sizes,
@@ -58,7 +59,7 @@ def solve(
     max_step: RealScalarLike | None = None,
     max_steps: int | None = 4096,
     ts: Any = None,
-    save_every: int | None = None,
+    save_every: int | np.integer | None = None,
     dense: bool = False,
     multipliers: bool = False,
     events: Any = None,
@@ -224,7 +225,8 @@ def _by_sizes(
             t0, t1, options = _of_equal_steps(equal, t0, t1, options, dtype)
     elif not isinstance(method, AbstractSparkMethod | GGL):
         raise TypeError(
-            f"{method!r} is for steps of known sizes: give steps=jaxspark.EqualSteps(...)."
+            f"The method {method!r} is for steps of known sizes: give "
+            "steps=jaxspark.EqualSteps(...)."
         )
     elif options.checkpoint is not None:
         raise ValueError("checkpoint is for steps of known sizes; see adjoint.")
