@@ -16,7 +16,18 @@ from ._figures import report
 
 
 FOLDER = pathlib.Path("benchmarks-page")
-TOPICS = ("core", "dalembert", "adaptive", "audit", "stiff", "large", "fit", "speed", "versions")
+TOPICS = (
+    "core",
+    "dalembert",
+    "adaptive",
+    "audit",
+    "stiff",
+    "large",
+    "fit",
+    "speed",
+    "versions",
+    "fresh",
+)
 
 
 def main() -> int:

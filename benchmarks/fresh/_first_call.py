@@ -1,0 +1,81 @@
+"""CPU seconds of the first call, each in a process of its own.
+
+python -m benchmarks.fresh._first_call NAME PROGRAM value, or gradient; PROGRAM is default, Gauss(3)
+or by hand.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from .._figures import at_most, Figure, note
+from ._members import MEMBERS
+
+
+TOLERANCE = 1e-7
+SMALL = 12  # coordinates up to which seconds have a target
+OVER_KKT = {"value": 0.6, "gradient": 0.35}
+SECONDS = {"default": {"value": 1.5, "gradient": 3.5}, "Gauss(3)": {"value": 2.5, "gradient": 5.0}}
+
+
+def first_call(tiny: bool) -> Iterator[Figure]:
+    """Of a value, and of a value and gradient, next to what is written by hand."""
+    names = list(MEMBERS)[:1] if tiny else list(MEMBERS)
+    for what in ("value", "gradient"):
+        found = {
+            program: {name: _seconds(name, program, what) for name in names}
+            for program in ("default", "Gauss(3)", "by hand")
+        }
+        for name in names:
+            words = ", ".join(f"{program} {of[name]:.2f}" for program, of in found.items())
+            yield note(f"{name}: first {what}, CPU seconds", words)
+        if tiny:
+            continue
+        ratios = [found["default"][name] / found["by hand"][name] for name in names]
+        mean = float(np.exp(np.mean(np.log(ratios))))
+        yield at_most(f"first {what} over that by hand, mean", mean, OVER_KKT[what], ".3f")
+        yield note(f"first {what} over that by hand, worst", f"{max(ratios):.3f}")
+        small = [name for name in names if len(MEMBERS[name].y) <= SMALL]
+        for program, targets in SECONDS.items():
+            worst = max(found[program][name] for name in small)
+            what_of = f"first {what}, {program}, up to {SMALL} coordinates: CPU seconds, worst"
+            yield at_most(what_of, worst, targets[what], ".2f")
+
+
+def _seconds(name: str, program: str, what: str) -> float:
+    command = [sys.executable, "-m", "benchmarks.fresh._first_call", name, program, what]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(done.stdout.strip().splitlines()[-1])
+
+
+def main() -> None:
+    """Print the CPU seconds of one first call."""
+    import diffrax
+    import jax
+    import jax.numpy as jnp
+
+    import jaxspark
+
+    from ._programs import by_hand, differentiated, ours
+
+    jax.config.update("jax_enable_x64", True)
+    name, program, what = sys.argv[1:]
+    fresh = MEMBERS[name]
+    start = fresh.start()
+    method = jaxspark.Gauss(3) if program == "Gauss(3)" else None
+    hand = program == "by hand"
+    run = by_hand(fresh, diffrax.Dopri8()) if hand else ours(fresh, method)
+    call = jax.jit(differentiated(run) if what == "gradient" else run)
+    tolerance = jnp.asarray(TOLERANCE)
+    # What any first call of JAX costs is no concern of ours.
+    jax.block_until_ready(jax.jit(jnp.linalg.solve)(jnp.eye(3), jnp.ones(3)))
+    begun = time.process_time()
+    jax.block_until_ready(call(*start, tolerance))
+    print(time.process_time() - begun)
+
+
+if __name__ == "__main__":
+    main()
