@@ -1,5 +1,7 @@
 """The door: which method is taken, which steps are made, what is saved, what is refused."""
 
+import re
+
 import diffrax
 import jax
 import jax.numpy as jnp
@@ -50,7 +52,8 @@ def with_friction():
         (SYSTEM, {"steps": diffrax.ConstantStepSize()}, Gauss(3)),
         (SYSTEM, {"steps": EqualSteps(3)}, Gauss(2)),
         (SYSTEM, {"steps": GivenSteps(np.arange(3.0))}, Gauss(2)),
-        (with_friction(), {}, Gauss(3)),
+        (with_friction(), {}, Lobatto(3)),
+        (with_friction(), {"steps": EqualSteps(3)}, Lobatto(3)),
     ],
 )
 def test_the_method_by_default(system, given, expected):
@@ -153,3 +156,50 @@ def test_numbers_of_steps_are_integers():
     for number in (2.0, True, -1):
         with pytest.raises(ValueError, match="number must be a Python integer"):
             EqualSteps(number)
+
+
+def spring(stiffness, t1=10.0):
+    """A mass on a spring and a damper, that falls."""
+    system = jaxspark.MechanicalSystem(
+        lambda t, q, k: jnp.eye(2),
+        lambda t, q, v, k: jnp.array([0.0, -9.81]) - k * q * (1 - 1 / jnp.linalg.norm(q))
+        - 0.5 * jnp.sqrt(k) * v,
+    )  # fmt: skip
+    start = jnp.array([0.6, -0.8]), jnp.zeros(2), stiffness
+    return jaxspark.solve(system, *start, t1=t1, method="auto")
+
+
+def test_auto_tells_stiff_from_long():
+    assert re.fullmatch(r"DOP853\(\): \d+ steps reach the end", swing("auto").method)
+    assert "limited by accuracy" in swing("auto", t1=100.0).method
+    found = spring(1e8)
+    assert found.method.startswith("GGL(method=RadauIIA(stages=3)")
+    assert "limits explicit steps" in found.method and bool(found.successful)
+    # The rate is that of the spring, to a few per cent.
+    rate = float(found.method.split("rate of ")[1].split()[0])
+    assert rate == pytest.approx(1e4, rel=0.1)
+    # Stiff, but not for long.
+    assert "not too many" in spring(1e8, 0.5).method
+
+
+def test_auto_tells_what_leaves_no_choice():
+    start = jnp.array([0.0, 1.0]), jnp.array([0.0, 0.3])
+    found = jaxspark.solve(with_friction(), *start, t1=0.1, method="auto")
+    assert found.method == "Lobatto(stages=3): explicit methods are for ideal constraint forces"
+    found = swing("auto", newton=jaxspark.NewtonOptions(), t1=0.1)
+    assert found.method == "Gauss(stages=3): explicit methods have no newton"
+    assert "steps are not chosen" in swing("auto", steps=EqualSteps(2)).method
+    with pytest.raises(ValueError, match="before anything is compiled"):
+        jax.jit(lambda t1: swing("auto", t1=t1).y1)(1.0)
+
+
+def test_explanations():
+    words = swing(Gauss(2), rtol=1e-4).explain()
+    assert words.startswith("Method: Gauss(stages=2).\nEnded at 1; successful: 1.\n")
+    assert "Method: DOP853(): the default." in swing().explain()
+    short = swing(max_steps=3, throw=False).explain()
+    assert "successful: 0." in short and "Reason: max_steps" in short
+    lanes = jax.vmap(lambda t1: swing(t1=t1, throw=False))(jnp.array([1.0, 2.0])).explain()
+    assert "Ended at 1 to 2; successful: 2 of 2." in lanes
+    with pytest.raises(ValueError, match="outside of jax.jit"):
+        jax.jit(lambda t1: swing(t1=t1, throw=False).explain())(1.0)

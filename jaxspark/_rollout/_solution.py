@@ -4,7 +4,9 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from .._consistent import ConstraintResiduals, Multipliers
@@ -39,7 +41,7 @@ class Statistics(eqx.Module):
 
 
 class Solution(eqx.Module):
-    """The result of [`jaxspark.rollout`][] or [`jaxspark.solve`][].
+    """The result of [`jaxspark.solve`][].
 
     - `ts`: the times of the saved states, shape `(n,)`, the first of them `t0` (unless only
         the end is saved).
@@ -52,6 +54,7 @@ class Solution(eqx.Module):
     - `step_density`: at the end, of a rollout with a [`jaxspark.StepDensity`][], or `None`.
     - `events`: of [`jaxspark.solve`][], a [`jaxspark.Occurrences`][], or `None`.
     - `interpolation`: of [`jaxspark.solve`][] with `dense=True`; use `evaluate`.
+    - `method`: by which it was found and, where that was chosen, why.
 
     If a rollout or solve fails, nothing is lost: rows up to the failure are as they were, and the
     rows after it repeat the last good state with its time.
@@ -70,6 +73,7 @@ class Solution(eqx.Module):
     step_density: FloatScalar | None = None
     events: Any = None
     interpolation: Any = None
+    method: str = eqx.field(static=True, default="")
 
     @property
     def successful(self) -> Bool[Array, "..."]:
@@ -92,8 +96,45 @@ class Solution(eqx.Module):
         t = jnp.asarray(t, self.t1.dtype)
         return self.interpolation.evaluate(t) if t.ndim == 0 else jax.vmap(self.evaluate)(t)
 
+    def explain(self) -> str:
+        """By which method and why, how it ended, and where steps and iterations went, in words.
+
+        Of a batch the smallest and the largest numbers of its lanes.
+
+        **Raises:** `ValueError` while a program is traced.
+        """
+        if isinstance(self.t1, jax.core.Tracer):
+            raise ValueError("A solution can be explained once it is known: outside of jax.jit.")
+        stats = self.stats
+        steps, rejected, failed, iterations, most = (
+            _span(x)
+            for x in (
+                stats.num_steps, stats.num_rejected_steps, stats.num_failed_steps,
+                stats.newton_iterations, stats.max_newton_iterations,
+            )
+        )  # fmt: skip
+        worst = max(float(np.max(x, initial=0)) for x in (stats.max_g, stats.max_gdot, stats.max_k))
+        ended = np.atleast_1d(np.asarray(self.successful))
+        of_lanes = f" of {ended.size}" if ended.size > 1 else ""
+        lines = [f"Method: {self.method}."] if self.method else []
+        lines += [
+            f"Ended at {_span(self.t1)}; successful: {int(ended.sum())}{of_lanes}.",
+            f"Steps: {steps} accepted, {rejected} rejected, {failed} of these without a solution.",
+            f"Newton's iterations, or projections: {iterations} in all, {most} at most in a step.",
+            f"Worst residual of a constraint after any step: {worst:.1e}.",
+        ]
+        if ended.size == 1 and not ended[0]:
+            lines.append(f"Reason: {RESULTS[self.result]}")
+        return "\n".join(lines)
+
     def __len__(self) -> int:
         return self.ts.shape[0]
+
+
+def _span(values: Any) -> str:
+    """The smallest and the largest of some numbers."""
+    low, high = np.min(np.asarray(values)), np.max(np.asarray(values))
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def every(count: int, rows: Any) -> Any:

@@ -7,7 +7,7 @@ from .._adaptive import DOP853
 from .._custom_types import State
 from .._rollout import KnownSteps
 from .._system import AbstractConstrainedSystem, MultibodySystem, WithBlocks
-from .._tableau import AbstractSparkMethod, Gauss
+from .._tableau import AbstractSparkMethod, Gauss, Lobatto
 from ._options import beyond_explicit, Options
 
 
@@ -21,8 +21,11 @@ def default_method(
     """`DOP853()` where it is possible, else `Gauss(3)`; for steps of known sizes `Gauss(2)`.
 
     An explicit method is impossible for constraint forces that are not ideal, and with options
-    that it does not have; for large systems of blocks it does not pay.
+    that it does not have; for large systems of blocks it does not pay. Friction that depends on
+    holonomic reactions is for `Lobatto(3)`, which has velocities where constraints hold.
     """
+    if isinstance(system, AbstractConstrainedSystem) and system.friction is not None:
+        return Lobatto(3)
     if isinstance(options.steps, KnownSteps):
         return Gauss(2)
     size = sum(np.size(leaf) for leaf in jax.tree.leaves(z0))

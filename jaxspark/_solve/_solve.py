@@ -1,5 +1,6 @@
 """Solutions of constrained systems: input checked, an engine chosen, failure raised on request."""
 
+import dataclasses
 from typing import Any, Literal
 
 import diffrax
@@ -7,37 +8,27 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._adaptive import (
-    check_sizes,
-    check_times,
-    DiscreteAdjoint,
-    DOP853,
-    filled_tolerances,
-    solve_by_tolerances,
-)
+from .._adaptive import DOP853
 from .._consistent import constraint_rank
 from .._custom_types import Args, RealScalarLike, State
-from .._driver import LARGEST, Tolerances
-from .._explicit import dop853_tableau, solve_explicitly, tableau_of_diffrax, Wanted
 from .._implicit import stop_gradient
 from .._kkt import LinearSolver
 from .._rollout import (
     check_number,
     Checkpoint,
     consistency_tolerance,
-    EqualSteps,
-    known_steps,
     KnownSteps,
     raise_on_failure,
     Solution,
-    solve_by_steps,
 )
 from .._step import NewtonOptions
 from .._stiff import GGL
 from .._system import AbstractConstrainedSystem, as_args, as_state
-from .._tableau import AbstractSparkMethod, RolloutMethod
+from .._tableau import RolloutMethod
+from ._auto import check_known, Choice, choose_after, choose_before, TRIED, Tried
 from ._default import default_method
-from ._options import Options, refuse_of_newton, refuse_of_tolerances
+from ._engines import by_sizes, by_steps
+from ._options import Options
 
 
 Method = RolloutMethod | GGL | diffrax.AbstractERK
@@ -51,7 +42,7 @@ def solve(
     *,
     t0: RealScalarLike = 0.0,
     t1: RealScalarLike | None = None,
-    method: Method | None = None,
+    method: Method | Literal["auto"] | None = None,
     steps: KnownSteps | diffrax.AbstractStepSizeController | None = None,
     rtol: RealScalarLike | None = None,
     atol: RealScalarLike | None = None,
@@ -95,7 +86,9 @@ def solve(
         to compile and, unless the motion is stiff, to run. They are for ideal constraint forces,
         and without `events` and the options that concern Newton's iteration or diffrax. Default:
         `DOP853()`; where that is impossible, and for more than 64 velocities of a system of
-        blocks, `Gauss(3)`; for steps of known sizes `Gauss(2)`.
+        blocks, `Gauss(3)`; for steps of known sizes `Gauss(2)`; for `friction` `Lobatto(3)`.
+        `"auto"` makes 64 steps of `DOP853()` first, and looks at what limits them: outside of
+        `jax.jit` only. `solution.explain()` says what was chosen and why.
     - `steps`: `None` for steps whose sizes follow from tolerances. [`jaxspark.EqualSteps`][];
         [`jaxspark.GivenSteps`][], or [`jaxspark.StepDensity`][], reversible ones of variable size,
         which determine the final time, so leave out `t1`; or a controller of diffrax in place of
@@ -154,8 +147,10 @@ def solve(
     systems in mechanics*; E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*,
     VII.2 (projections), for explicit methods.
     """
-    if not (method is None or isinstance(method, Method)):
-        raise TypeError(f"method must be one such as Gauss(3) or DOP853(); got {method!r}.")
+    if not (method is None or isinstance(method, Method) or method == "auto"):
+        raise TypeError(
+            f'method must be one such as Gauss(3) or DOP853(), or "auto"; got {method!r}.'
+        )
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     args = as_args(args, dtype)
@@ -168,13 +163,16 @@ def solve(
         bool(multipliers), events, max_events, adjoint, checkpoint, progress_meter, newton,
         linear_solver, bool(predict),
     )  # fmt: skip
+    start, why = (y0, z0, args), ""
     if method is None:
-        method = default_method(system, z0, options)
-    start = (y0, z0, args)
+        method, why = default_method(system, z0, options), "the default"
+    elif isinstance(method, str):
+        method, why = _chosen(system, start, (t0, t1), options, tolerance)
     if isinstance(steps, KnownSteps) and not isinstance(method, diffrax.AbstractERK):
-        solution = _by_steps(system, method, start, (t0, t1), options, tolerance)
+        solution = by_steps(system, method, start, (t0, t1), options, tolerance)
     else:
-        solution = _by_sizes(system, method, start, (t0, t1), options, tolerance)
+        solution = by_sizes(system, method, start, (t0, t1), options, tolerance)
+    solution = dataclasses.replace(solution, method=f"{method!r}" + (f": {why}" if why else ""))
     if not throw:
         return solution
     return raise_on_failure(
@@ -182,114 +180,18 @@ def solve(
     )
 
 
-def _by_steps(
+def _chosen(
     system: AbstractConstrainedSystem,
-    method: Any,
     start: tuple[State, State, Args],
     times: tuple[Any, Any],
     options: Options,
     tolerance: float | None,
-) -> Solution:
-    """With steps whose sizes are known."""
-    if not isinstance(method, RolloutMethod):
-        raise TypeError(
-            f"Steps of known sizes are for SPARK methods such as Gauss(2); got {method!r}. With "
-            "jaxspark.GGL give a controller such as diffrax.StepTo."
-        )
-    refuse_of_tolerances(options)
-    assert isinstance(options.steps, KnownSteps)
-    return solve_by_steps(
-        system, method, *start, times, options.steps, options.save_every, options.multipliers,
-        "stages" if options.checkpoint is None else options.checkpoint,
-        NewtonOptions() if options.newton is None else options.newton,
-        options.linear_solver, options.predict, tolerance,
-    )  # fmt: skip
-
-
-def _by_sizes(
-    system: AbstractConstrainedSystem,
-    method: Any,
-    start: tuple[State, State, Args],
-    times: tuple[Any, Any],
-    options: Options,
-    tolerance: float | None,
-) -> Solution:
-    """With steps whose sizes follow from tolerances, or from a controller; or explicit ones."""
-    y0, z0, args = start
-    dtype = jnp.result_type(*jax.tree.leaves(y0))
-    t0, t1 = times
-    equal = options.steps if isinstance(options.steps, EqualSteps) else None
-    if isinstance(method, diffrax.AbstractERK):
-        refuse_of_newton(options)
-        if equal is not None:
-            t0, t1, options = _of_equal_steps(equal, t0, t1, options, dtype)
-    elif not isinstance(method, AbstractSparkMethod | GGL):
-        raise TypeError(
-            f"The method {method!r} is for steps of known sizes: give "
-            "steps=jaxspark.EqualSteps(...)."
-        )
-    elif options.checkpoint is not None:
-        raise ValueError("checkpoint is for steps of known sizes; see adjoint.")
-    if t1 is None:
-        raise ValueError("Give the final time t1.")
-    t0, t1 = jnp.asarray(t0, dtype), jnp.asarray(t1, dtype)
-    ts = None if options.ts is None else jnp.asarray(options.ts, dtype)
-    saved = options.save_every is not None
-    check_times([t0, t1], ts, saved, options.dense, options.max_steps, options.max_events)
-    check_sizes(options.first_step, options.max_step, None if equal else options.steps)
-    if not isinstance(method, diffrax.AbstractERK):
-        adjoint, meter = options.adjoint, options.progress_meter
-        return solve_by_tolerances(
-            system, method, *start, (t0, t1), ts,
-            (options.rtol, options.atol, options.first_step, options.max_step, options.steps),
-            options.save_every, options.dense, options.multipliers,
-            (options.events, options.max_events, options.max_steps),
-            DiscreteAdjoint() if adjoint is None else adjoint,
-            diffrax.NoProgressMeter() if meter is None else meter,
-            (options.newton, options.linear_solver, options.predict), tolerance,
-        )  # fmt: skip
-    return _explicitly(system, method, start, (t0, t1), ts, options, tolerance)
-
-
-def _of_equal_steps(
-    equal: EqualSteps, t0: Any, t1: Any, options: Options, dtype: Any
-) -> tuple[Any, Any, Options]:
-    """Without tolerances, of one size: all steps are accepted."""
-    refuse = [name for name in ("rtol", "atol", "first_step", "max_step") if options.asked()[name]]
-    if refuse:
-        raise ValueError(f"Equal steps have no {', '.join(refuse)}.")
-    check_number("number", equal.number, 1)
-    t0, h, number, _ = known_steps(equal, t0, t1, dtype)
-    size = jnp.abs(h)
-    return (
-        t0,
-        t0 + number * h if t1 is None else t1,
-        options._replace(rtol=0.0, atol=jnp.inf, first_step=size, max_step=size, max_steps=number),
-    )
-
-
-def _explicitly(
-    system: AbstractConstrainedSystem,
-    method: diffrax.AbstractERK,
-    start: tuple[State, State, Args],
-    times: tuple[Any, Any],
-    ts: Any,
-    options: Options,
-    tolerance: float | None,
-) -> Solution:
-    """By an explicit method, with its options as arrays: no values are compiled for."""
-    dtype = times[0].dtype
-    rtol, atol = options.rtol, options.atol
-    if not isinstance(options.steps, EqualSteps):
-        rtol, atol = filled_tolerances(rtol, atol, dtype)
-    span, longest = jnp.abs(times[1] - times[0]), options.max_step
-    longest = LARGEST * span if longest is None else jnp.asarray(longest, dtype)
-    first = jnp.asarray(jnp.nan if options.first_step is None else options.first_step, dtype)
-    tolerances = Tolerances(jnp.asarray(rtol, dtype), jnp.asarray(atol, dtype), longest)
-    kind = type(method)
-    tableau = dop853_tableau() if kind is DOP853 else tableau_of_diffrax(kind)
-    wanted = Wanted(
-        options.save_every, options.dense, options.multipliers,
-        None if options.max_steps is None else int(options.max_steps), tolerance,
-    )  # fmt: skip
-    return solve_explicitly(system, tableau, *start, times, ts, first, tolerances, wanted)
+) -> Choice:
+    """The method that suits the motion, by its first steps."""
+    check_known(start, times, options.ts)
+    choice = choose_before(system, start[1], options)
+    if choice is not None:
+        return choice
+    few = options._replace(max_steps=TRIED, ts=None, save_every=None, dense=False)
+    tried = by_sizes(system, DOP853(), start, times, few, tolerance)
+    return choose_after(system, start[2], Tried(tried, abs(float(times[1] - times[0]))))

@@ -1,0 +1,145 @@
+"""What `solve` hands over to: steps of known sizes, implicit methods, explicit ones."""
+
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+
+from .._adaptive import (
+    check_sizes,
+    check_times,
+    DiscreteAdjoint,
+    DOP853,
+    filled_tolerances,
+    solve_by_tolerances,
+)
+from .._custom_types import Args, State
+from .._driver import LARGEST, Tolerances
+from .._explicit import dop853_tableau, solve_explicitly, tableau_of_diffrax, Wanted
+from .._rollout import (
+    check_number,
+    EqualSteps,
+    known_steps,
+    KnownSteps,
+    Solution,
+    solve_by_steps,
+)
+from .._step import NewtonOptions
+from .._stiff import GGL
+from .._system import AbstractConstrainedSystem
+from .._tableau import AbstractSparkMethod, RolloutMethod
+from ._options import Options, refuse_of_newton, refuse_of_tolerances
+
+
+def by_steps(
+    system: AbstractConstrainedSystem,
+    method: Any,
+    start: tuple[State, State, Args],
+    times: tuple[Any, Any],
+    options: Options,
+    tolerance: float | None,
+) -> Solution:
+    """With steps whose sizes are known."""
+    if not isinstance(method, RolloutMethod):
+        raise TypeError(
+            f"Steps of known sizes are for SPARK methods such as Gauss(2); got {method!r}. With "
+            "jaxspark.GGL give a controller such as diffrax.StepTo."
+        )
+    refuse_of_tolerances(options)
+    assert isinstance(options.steps, KnownSteps)
+    return solve_by_steps(
+        system, method, *start, times, options.steps, options.save_every, options.multipliers,
+        "stages" if options.checkpoint is None else options.checkpoint,
+        NewtonOptions() if options.newton is None else options.newton,
+        options.linear_solver, options.predict, tolerance,
+    )  # fmt: skip
+
+
+def by_sizes(
+    system: AbstractConstrainedSystem,
+    method: Any,
+    start: tuple[State, State, Args],
+    times: tuple[Any, Any],
+    options: Options,
+    tolerance: float | None,
+) -> Solution:
+    """With steps whose sizes follow from tolerances, or from a controller; or explicit ones."""
+    y0, z0, args = start
+    dtype = jnp.result_type(*jax.tree.leaves(y0))
+    t0, t1 = times
+    equal = options.steps if isinstance(options.steps, EqualSteps) else None
+    if isinstance(method, diffrax.AbstractERK):
+        refuse_of_newton(options)
+        if equal is not None:
+            t0, t1, options = _of_equal_steps(equal, t0, t1, options, dtype)
+    elif not isinstance(method, AbstractSparkMethod | GGL):
+        raise TypeError(
+            f"The method {method!r} is for steps of known sizes: give "
+            "steps=jaxspark.EqualSteps(...)."
+        )
+    elif options.checkpoint is not None:
+        raise ValueError("checkpoint is for steps of known sizes; see adjoint.")
+    if t1 is None:
+        raise ValueError("Give the final time t1.")
+    t0, t1 = jnp.asarray(t0, dtype), jnp.asarray(t1, dtype)
+    ts = None if options.ts is None else jnp.asarray(options.ts, dtype)
+    saved = options.save_every is not None
+    check_times([t0, t1], ts, saved, options.dense, options.max_steps, options.max_events)
+    check_sizes(options.first_step, options.max_step, None if equal else options.steps)
+    if not isinstance(method, diffrax.AbstractERK):
+        adjoint, meter = options.adjoint, options.progress_meter
+        return solve_by_tolerances(
+            system, method, *start, (t0, t1), ts,
+            (options.rtol, options.atol, options.first_step, options.max_step, options.steps),
+            options.save_every, options.dense, options.multipliers,
+            (options.events, options.max_events, options.max_steps),
+            DiscreteAdjoint() if adjoint is None else adjoint,
+            diffrax.NoProgressMeter() if meter is None else meter,
+            (options.newton, options.linear_solver, options.predict), tolerance,
+        )  # fmt: skip
+    return _explicitly(system, method, start, (t0, t1), ts, options, tolerance)
+
+
+def _of_equal_steps(
+    equal: EqualSteps, t0: Any, t1: Any, options: Options, dtype: Any
+) -> tuple[Any, Any, Options]:
+    """Without tolerances, of one size: all steps are accepted."""
+    refuse = [name for name in ("rtol", "atol", "first_step", "max_step") if options.asked()[name]]
+    if refuse:
+        raise ValueError(f"Equal steps have no {', '.join(refuse)}.")
+    check_number("number", equal.number, 1)
+    t0, h, number, _ = known_steps(equal, t0, t1, dtype)
+    size = jnp.abs(h)
+    return (
+        t0,
+        t0 + number * h if t1 is None else t1,
+        options._replace(rtol=0.0, atol=jnp.inf, first_step=size, max_step=size, max_steps=number),
+    )
+
+
+def _explicitly(
+    system: AbstractConstrainedSystem,
+    method: diffrax.AbstractERK,
+    start: tuple[State, State, Args],
+    times: tuple[Any, Any],
+    ts: Any,
+    options: Options,
+    tolerance: float | None,
+) -> Solution:
+    """By an explicit method, with its options as arrays: no values are compiled for."""
+    dtype = times[0].dtype
+    rtol, atol = options.rtol, options.atol
+    if not isinstance(options.steps, EqualSteps):
+        rtol, atol = filled_tolerances(rtol, atol, dtype)
+    span, longest = jnp.abs(times[1] - times[0]), options.max_step
+    longest = LARGEST * span if longest is None else jnp.asarray(longest, dtype)
+    first = jnp.asarray(jnp.nan if options.first_step is None else options.first_step, dtype)
+    tolerances = Tolerances(jnp.asarray(rtol, dtype), jnp.asarray(atol, dtype), longest)
+    kind = type(method)
+    tableau = dop853_tableau() if kind is DOP853 else tableau_of_diffrax(kind)
+    wanted = Wanted(
+        options.save_every, options.dense, options.multipliers,
+        None if options.max_steps is None else int(options.max_steps), tolerance,
+    )  # fmt: skip
+    return solve_explicitly(system, tableau, *start, times, ts, first, tolerances, wanted)
