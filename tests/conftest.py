@@ -76,8 +76,8 @@ CORE = """
     failing_lanes failing_steps
     fit_covariance fit_density fit_estimate fit_robust friction given_times gradients jax_internals
     linear_solvers lobatto_methods misuse multibody multipliers nearby orders original_form
-    projected reference_values sparsity stiff_gradients stiff_solve structure system tableau vmap
-    with_blocks
+    projected reference_values solve sparsity stiff_gradients stiff_solve structure system
+    tableau vmap with_blocks
 """
 # Cases that compile for long and whose mathematics others test, too: one a line.
 THOROUGH = (pathlib.Path(__file__).parent / "thorough.txt").read_text(encoding="utf-8").split("\n")
