@@ -1,7 +1,5 @@
 """The door: which method is taken, which steps are made, what is saved, what is refused."""
 
-import re
-
 import diffrax
 import jax
 import jax.numpy as jnp
@@ -57,15 +55,15 @@ def with_friction():
     ],
 )
 def test_the_method_by_default(system, given, expected):
-    assert default_method(system, START[1], options_of(**given)) == expected
+    assert default_method(system, START[1], options_of(**given)).method == expected
 
 
 def test_many_blocks_are_for_implicit_methods():
     many = jaxspark.MultibodySystem(
         mass=lambda t, y, own, args: jnp.ones(3), force=lambda t, y, z, own, args: 0 * z, joints=[]
     )
-    assert default_method(many, np.zeros((10, 3)), options_of()) == DOP853()
-    assert default_method(many, np.zeros((30, 3)), options_of()) == Gauss(3)
+    assert default_method(many, np.zeros((10, 3)), options_of()).method == DOP853()
+    assert default_method(many, np.zeros((30, 3)), options_of()).method == Gauss(3)
 
 
 def test_it_is_the_method_that_is_run():
@@ -99,14 +97,74 @@ def test_equal_steps_of_explicit_methods_have_their_order(method, expected, numb
     assert abs(order(1 / numbers, errors) - expected) <= 0.5
 
 
-def test_equal_steps_have_a_derivative_by_their_size():
-    def end(h):
-        return jaxspark.solve(SYSTEM, *START, method=DOP853(), steps=EqualSteps(5, h)).y1[0]
+def driven(times, method=DOP853(), **options):
+    """A pendulum driven in time, along four equal steps; all that is saved at given times."""
+    t0, t1, ts = times
+    system = pendulum(lambda t, q, v, args: jnp.stack([jnp.sin(3 * t), 0 * t]) - 0.1 * v)
+    return jaxspark.solve(
+        system, *START, method=method, t0=t0, t1=t1, steps=EqualSteps(4), **options
+    )
 
-    d = 1e-4
-    exact = (end(0.1 + d) - end(0.1 - d)) / (2 * d)
-    assert float(jax.grad(end)(0.1)) == pytest.approx(float(exact), rel=1e-6)
-    assert float(jax.jacfwd(end)(0.1)) == pytest.approx(float(jax.grad(end)(0.1)), rel=1e-12)
+
+@pytest.mark.parametrize("saved", ["end", "steps", "times"])
+def test_equal_steps_have_derivatives_by_their_times(saved):
+    """Forward, reverse and by differences, of every row: all sizes move with both ends."""
+    x = jnp.array([0.1, 1.3, 0.75])
+
+    def rows(x):
+        options = {"save_every": 1} if saved == "steps" else {}
+        options = {"ts": x[2:]} if saved == "times" else options
+        found = driven((x[0], x[1], x[2:]), throw=False, **options)
+        return jnp.concatenate([found.ts, found.ys.ravel(), found.zs.ravel(), found.t1[None]])
+
+    value, d = jax.jit(rows), 1e-4
+    halves = [
+        np.stack([(value(x + h * e) - value(x - h * e)) / (2 * h) for e in np.eye(3)], -1)
+        for h in (d, d / 2)
+    ]
+    forward, reverse = jax.jit(jax.jacfwd(rows))(x), jax.jit(jax.jacrev(rows))(x)
+    np.testing.assert_allclose(forward, reverse, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(forward, (4 * halves[1] - halves[0]) / 3, rtol=0, atol=1e-8)
+
+
+@pytest.mark.thorough
+def test_equal_steps_have_second_derivatives_by_their_times():
+    def end(x):
+        return jnp.sum(driven((x[0], x[1], None), throw=False).y1 ** 2)
+
+    x, d = jnp.array([0.1, 1.3]), 1e-4
+    slope = jax.jit(jax.grad(end))
+    exact = np.stack([(slope(x + d * e) - slope(x - d * e)) / (2 * d) for e in np.eye(2)], -1)
+    np.testing.assert_allclose(jax.jit(jax.hessian(end))(x), exact, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("number", [50, 3000, 10_000])
+def test_as_many_equal_steps_as_asked_for(number, dtype):
+    y0, z0 = (x.astype(dtype) for x in START[:2])
+    end = jaxspark.solve(
+        SYSTEM, y0, z0, PENDULUM_ARGS, method=diffrax.Heun(), t1=1.0, steps=EqualSteps(number),
+        consistency_tol=1e-3,
+    )  # fmt: skip
+    assert int(end.stats.num_steps) == number and float(end.t1) == 1.0
+
+
+def test_equal_steps_end_where_one_fails():
+    falls = pendulum(lambda t, q, v, args: -jnp.sqrt(0.5 - t) * v)
+    for method in (DOP853(), Gauss(2)):
+        end = jaxspark.solve(
+            falls, *START, method=method, t1=1.0, steps=EqualSteps(8), save_every=1, throw=False
+        )
+        assert bool(end.result == jaxspark.RESULTS.nonfinite)
+        assert int(end.stats.num_steps) in (3, 4) and float(end.t1) <= 0.5
+        np.testing.assert_allclose(np.diff(end.ts[:4]), 0.125, rtol=0, atol=1e-15)
+
+
+def test_no_steps():
+    for method in (None, DOP853(), Gauss(2)):
+        still = swing(method, t1=None, t0=2.0, steps=EqualSteps(0, 0.1))
+        np.testing.assert_array_equal(still.ts, [2.0])
+        assert float(still.t1) == 2.0 and bool(still.successful)
 
 
 @pytest.mark.parametrize("method", [DOP853(), Gauss(2)], ids=["explicit", "implicit"])
@@ -133,15 +191,22 @@ def test_rollout_is_solve_with_equal_steps():
         (Gauss(2), {"steps": EqualSteps(3, 0.1)}, "either the final time t1 or the step size"),
         (Gauss(2), {"steps": EqualSteps(3), "t1": None}, "either the final time t1"),
         (Gauss(2), {"steps": GivenSteps(np.arange(3.0))}, "leave out t1"),
+        (Gauss(2), {"steps": GivenSteps(np.arange(3.0)), "t0": 0.0}, "leave out t0, t1"),
+        (DOP853(), {"steps": 100}, "EqualSteps"),
+        (np.ones(2), {}, "method"),
+        (diffrax.Kvaerno5(), {}, "method"),
         (Gauss(2), {"t1": None}, "final time t1"),
         (Gauss(2), {"checkpoint": "sqrt"}, "checkpoint is for"),
         (Gauss(2), {"save_every": 0}, "save_every must be"),
         (Gauss(2), {"steps": 0.1}, "EqualSteps"),
         (DOP853(), {"steps": EqualSteps(3), "atol": 1e-3}, "Equal steps have no atol"),
-        (DOP853(), {"steps": EqualSteps(0)}, "number must be"),
         (DOP853(), {"steps": EqualSteps(3), "t1": 0.0}, "time cannot advance"),
-        (DOP853(), {"steps": GivenSteps(np.arange(3.0)), "t1": None}, "no steps but EqualSteps"),
-        (DOP853(), {"checkpoint": "sqrt", "predict": False}, "no checkpoint, predict=False"),
+        (
+            DOP853(),
+            {"steps": GivenSteps(np.arange(3.0)), "t1": None},
+            "other than EqualSteps",
+        ),
+        (DOP853(), {"checkpoint": "sqrt", "predict": False}, "not for checkpoint, predict=False"),
         (GGL(RadauIIA(2)), {"steps": EqualSteps(3)}, "StepTo"),
         (jaxspark.Composition(Lobatto(2), 4), {}, "EqualSteps"),
         ("Gauss", {}, "method"),
@@ -158,48 +223,17 @@ def test_numbers_of_steps_are_integers():
             EqualSteps(number)
 
 
-def spring(stiffness, t1=10.0):
-    """A mass on a spring and a damper, that falls."""
-    system = jaxspark.MechanicalSystem(
-        lambda t, q, k: jnp.eye(2),
-        lambda t, q, v, k: jnp.array([0.0, -9.81]) - k * q * (1 - 1 / jnp.linalg.norm(q))
-        - 0.5 * jnp.sqrt(k) * v,
-    )  # fmt: skip
-    start = jnp.array([0.6, -0.8]), jnp.zeros(2), stiffness
-    return jaxspark.solve(system, *start, t1=t1, method="auto")
+def test_solutions_of_two_methods_have_one_structure():
+    a, b = swing(DOP853()), swing()
+    assert a.method != b.method
+    difference = jax.tree.map(jnp.subtract, a.ys, b.ys)
+    assert jax.tree.structure(a) == jax.tree.structure(b) and not np.any(difference)
 
 
-def test_auto_tells_stiff_from_long():
-    assert re.fullmatch(r"DOP853\(\): \d+ steps reach the end", swing("auto").method)
-    assert "limited by accuracy" in swing("auto", t1=100.0).method
-    found = spring(1e8)
-    assert found.method.startswith("GGL(method=RadauIIA(stages=3)")
-    assert "limits explicit steps" in found.method and bool(found.successful)
-    # The rate is that of the spring, to a few per cent.
-    rate = float(found.method.split("rate of ")[1].split()[0])
-    assert rate == pytest.approx(1e4, rel=0.1)
-    # Stiff, but not for long.
-    assert "not too many" in spring(1e8, 0.5).method
-
-
-def test_auto_tells_what_leaves_no_choice():
-    start = jnp.array([0.0, 1.0]), jnp.array([0.0, 0.3])
-    found = jaxspark.solve(with_friction(), *start, t1=0.1, method="auto")
-    assert found.method == "Lobatto(stages=3): explicit methods are for ideal constraint forces"
-    found = swing("auto", newton=jaxspark.NewtonOptions(), t1=0.1)
-    assert found.method == "Gauss(stages=3): explicit methods have no newton"
-    assert "steps are not chosen" in swing("auto", steps=EqualSteps(2)).method
-    with pytest.raises(ValueError, match="before anything is compiled"):
-        jax.jit(lambda t1: swing("auto", t1=t1).y1)(1.0)
-
-
-def test_explanations():
-    words = swing(Gauss(2), rtol=1e-4).explain()
-    assert words.startswith("Method: Gauss(stages=2).\nEnded at 1; successful: 1.\n")
-    assert "Method: DOP853(): the default." in swing().explain()
-    short = swing(max_steps=3, throw=False).explain()
-    assert "successful: 0." in short and "Reason: max_steps" in short
-    lanes = jax.vmap(lambda t1: swing(t1=t1, throw=False))(jnp.array([1.0, 2.0])).explain()
-    assert "Ended at 1 to 2; successful: 2 of 2." in lanes
-    with pytest.raises(ValueError, match="outside of jax.jit"):
-        jax.jit(lambda t1: swing(t1=t1, throw=False).explain())(1.0)
+def test_what_is_no_system():
+    with pytest.raises(TypeError, match="system"):
+        jaxspark.solve(lambda t: 0, *START, t1=1.0)  # pyright: ignore
+    with pytest.raises(TypeError, match="method=Gauss"):
+        jaxspark.solve(SYSTEM, Gauss(3), *START[:2], t1=1.0)  # pyright: ignore
+    with pytest.raises(TypeError, match="use jaxspark.solve"):
+        jaxspark.rollout(SYSTEM, *START, num_steps=3, h=0.1, steps=EqualSteps(3))

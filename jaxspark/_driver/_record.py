@@ -97,7 +97,7 @@ class Problem(NamedTuple):
     going: BoolScalar
 
 
-def record(method: Any, problem: Problem, size: int | None) -> Progress:
+def record(method: Any, problem: Problem, size: int | None, equal: bool = False) -> Progress:
     """Run the loop.
 
     **Arguments:**
@@ -105,6 +105,7 @@ def record(method: Any, problem: Problem, size: int | None) -> Progress:
     - `method`: makes steps; see [`jaxspark._explicit.ExplicitStep`][].
     - `problem`: see `Problem`.
     - `size`: room for so many accepted steps; `None` keeps none of them.
+    - `equal`: whether to make `size` steps of equal size, whatever their errors.
     """
     span = problem.t1 - problem.t0
     sign = jnp.where(span < 0, -1, 1).astype(span.dtype)
@@ -116,7 +117,7 @@ def record(method: Any, problem: Problem, size: int | None) -> Progress:
         return problem.going & (unsaved | (moving & (trials < problem.limit)))
 
     return jax.lax.while_loop(
-        going, lambda now: _trip(method, problem, sign, now), _begin(method, problem, size)
+        going, lambda now: _trip(method, problem, sign, now, equal), _begin(method, problem, size)
     )
 
 
@@ -159,20 +160,27 @@ def _begin(method: Any, problem: Problem, size: int | None) -> Progress:
     )  # fmt: skip
 
 
-def _trip(method: Any, problem: Problem, sign: FloatScalar, now: Progress) -> Progress:
+def _trip(method: Any, problem: Problem, sign: FloatScalar, now: Progress, equal: bool) -> Progress:
     """One step of the method: to a time that is saved, or onward."""
     saving = _reached(now, problem, sign)
-    remaining = sign * (problem.t1 - now.t)
-    size = now.control.h
-    last = size >= remaining * (1 - 1e-10)
-    t, x, h = now.t, now.x, sign * jnp.where(last, remaining, size)
+    t, x = now.t, now.x
+    if equal:
+        assert now.rows is not None
+        number = now.rows.t.size - 1
+        h = (problem.t1 - problem.t0) / number
+        last = now.totals.accepted == number - 1
+    else:
+        remaining = sign * (problem.t1 - now.t)
+        size = now.control.h
+        last = size >= remaining * (1 - 1e-10)
+        h = sign * jnp.where(last, remaining, size)
     if problem.ts.size:
         next_time = _at(problem.ts, jnp.minimum(now.saved, problem.ts.size - 1))
         t = jnp.where(saving, now.t_before, t)
         x = jnp.where(saving, now.x_before, x)
         h = jnp.where(saving, next_time - t, h)
     step = method.make(problem.parameters, t, h, x)
-    after = _after_trial(method, problem, sign, now, step, h, last)
+    after = _after_trial(method, problem, sign, now, step, h, last, equal)
     if problem.ts.size == 0:
         return after
     kept = _after_saving(now, step)
@@ -207,6 +215,7 @@ def _after_trial(
     step: Any,
     h: FloatScalar,
     last: BoolScalar,
+    equal: bool,
 ) -> Progress:
     """What a trial, or the probe, leads to."""
     order, tolerances = method.error_order, problem.tolerances
@@ -221,7 +230,12 @@ def _after_trial(
     # Derivatives hold the sizes of steps constant.
     control = stop_gradient(control)
     t1 = jnp.where(last, problem.t1, now.t + h)
-    failed = ~jnp.isfinite(error)
+    if equal:
+        # Multiplied, not added up: no rounding error accumulates in time.
+        following = problem.t0 + (now.totals.accepted + 1).astype(h.dtype) * h
+        t1 = jnp.where(last, problem.t1, following)
+        keep, probing, control = step.verdict == 0, jnp.asarray(False), now.control
+    failed = step.verdict != 0 if equal else ~jnp.isfinite(error)
     totals, one = now.totals, jnp.ones((), jnp.int32)
     count = lambda condition: jnp.where(condition, one, 0)
     residuals = method.residuals(problem.parameters, t1, step.x1)
@@ -247,5 +261,5 @@ def _after_trial(
     return Progress(
         select(t1, now.t), select(step.x1, now.x), select(now.t, now.t_before),
         select(now.x, now.x_before), control, jnp.asarray(True), now.saved,
-        ~probing & (control.h <= smallest), step.verdict, totals, rows,
+        ~keep if equal else ~probing & (control.h <= smallest), step.verdict, totals, rows,
     )  # fmt: skip

@@ -8,7 +8,8 @@ and a state between two of them is one more such step from the earlier one. Tang
 a block-bidiagonal system of linear equations. Its solution is a `LinearMap`: forward mode is the
 sweep over the steps from the first to the last, reverse mode that from the last to the first, both
 over the recorded rows. All times move with `t0`. The last step ends at `t1`, which determines its
-size; a shorter step ends at the time that is saved.
+size; a shorter step ends at the time that is saved. Equal steps have sizes that move with `t1`, and
+times that move with the sizes: there `dt_k = dt_0 + k dh`.
 
 Source: J. M. Sanz-Serna, *Symplectic Runge-Kutta schemes for adjoint equations, automatic
 differentiation, optimal control, and more*, SIAM Review 58 (2016), section 2, for discrete
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
 from .._jax_internals import LinearMap, ruled
@@ -41,7 +42,8 @@ class Unknowns(NamedTuple):
 
     - `x`, `saved`: of the states at the starts of all steps, and at the saved times.
     - `parameters`: of those that are differentiated.
-    - `t`: of all times; `h`: of the size of the last step; `hs`: of the sizes of shorter steps.
+    - `t`: of all times; `h`: of the size of the last step, or of all that are equal; `hs`: of the
+        sizes of shorter steps, less what the time of their start moves with `h`.
     """
 
     x: Float[Array, "size2 n"]
@@ -93,10 +95,11 @@ class Sweeps:
 
     - `method`: makes steps, and their tangents and cotangents.
     - `smooth`: the same method by operations that JAX can differentiate, for second derivatives.
+    - `equal`: whether all steps are of one size.
     """
 
-    def __init__(self, method: Any, smooth: Any):
-        self.method, self.smooth = method, smooth
+    def __init__(self, method: Any, smooth: Any, equal: bool):
+        self.method, self.smooth, self.equal = method, smooth, equal
         self.map = LinearMap(self.forward, self.backward, self.matvec, lanes=each_lane)
 
     def forward(self, given: Given, lin: Unknowns) -> Unknowns:
@@ -105,10 +108,11 @@ class Sweeps:
         def body(carry):
             number, x, saved = carry
             task = _task(given, number)
-            last = number == given.accepted - 1
-            dh = jnp.where(last, lin.h, jnp.zeros_like(lin.h))
-            dh = jnp.where(task.saves, _at(lin.hs, task.j), dh)
-            tangents = (lin.parameters, lin.t, dh, _at(x, task.row))
+            moved = self.moved_of(task.row[None], lin)[0]
+            moves = self.equal | (number == given.accepted - 1)
+            dh = jnp.where(moves, lin.h, jnp.zeros_like(lin.h))
+            dh = jnp.where(task.saves, _at(lin.hs, task.j) - moved, dh)
+            tangents = (lin.parameters, lin.t + moved, dh, _at(x, task.row))
             dx = self.method.push(given.parameters, task.t, task.h, task.x, task.count, tangents)
             # What is no end of a step of this kind goes to the last row, which is no result.
             next_row = jnp.where(task.saves, x.shape[0] - 1, task.row + 1)
@@ -119,6 +123,11 @@ class Sweeps:
         total = given.accepted + given.ts.size
         _, x, saved = jax.lax.while_loop(lambda c: c[0] < total, body, (zero, lin.x, lin.saved))
         return lin._replace(x=x, saved=saved)
+
+    def moved_of(self, rows: Int[Array, " m"], lin: Unknowns) -> Float[Array, " m"]:
+        """By how much the times at which steps begin move with the size of equal ones."""
+        moved = rows.astype(lin.h.dtype) * lin.h
+        return moved if self.equal else jnp.zeros_like(moved)
 
     def backward(self, given: Given, to: Unknowns) -> Unknowns:
         """From the last step to the first."""
@@ -132,10 +141,14 @@ class Sweeps:
                 given.parameters, task.t, task.h, task.x, task.count, end, to.parameters
             )
             zero = jnp.zeros_like(to_h)
-            last = (number == given.accepted - 1) & ~task.saves
+            moves = (self.equal | (number == given.accepted - 1)) & ~task.saves
+            of_h = jnp.where(moves, to_h, zero)
+            if self.equal:
+                at = task.row.astype(to_h.dtype)
+                of_h = of_h + at * (to_t - jnp.where(task.saves, to_h, zero))
             to = Unknowns(
                 _add_at(to.x, to_x, task.row), to.saved, to_parameters, to.t + to_t,
-                to.h + jnp.where(last, to_h, zero),
+                to.h + of_h,
                 _add_at(to.hs, jnp.where(task.saves, to_h, zero), task.j),
             )  # fmt: skip
             return number, to
@@ -146,25 +159,27 @@ class Sweeps:
     def matvec(self, given: Given, unknowns: Unknowns) -> Unknowns:
         """The equations of all steps at once, for derivatives of derivatives."""
         rows, size = given.rows, given.rows.t.size
-        push = lambda t, h, x, count, dh, dx: self.smooth.push(
-            given.parameters, t, h, x, count, (unknowns.parameters, unknowns.t, dh, dx),
+        push = lambda t, h, x, count, moved, dh, dx: self.smooth.push(
+            given.parameters, t, h, x, count, (unknowns.parameters, unknowns.t + moved, dh, dx),
             bounded=True,
         )  # fmt: skip
         steps = jnp.arange(size, dtype=jnp.int32)
         on = steps < given.accepted
         # Rows that are no steps are those of the first, so that all is finite.
         row = jnp.where(on, steps, 0)
-        dh = jnp.where(steps == given.accepted - 1, unknowns.h, 0.0)
+        dh = jnp.where(self.equal | (steps == given.accepted - 1), unknowns.h, 0.0)
         ends = jax.vmap(push)(
-            rows.t[row], rows.h[row], rows.x[row], rows.count[row], dh, unknowns.x[:-1]
-        )
+            rows.t[row], rows.h[row], rows.x[row], rows.count[row],
+            self.moved_of(row, unknowns), dh, unknowns.x[:-1],
+        )  # fmt: skip
         x = unknowns.x.at[1:].add(-jnp.where(on[:, None], ends, 0))
         saved = unknowns.saved
         if given.ts.size:
             row = rows.parents[:-1]
+            moved = self.moved_of(row, unknowns)
             ends = jax.vmap(push)(
                 rows.t[row], given.ts - rows.t[row], rows.x[row], rows.saved_count[:-1],
-                unknowns.hs[:-1], unknowns.x[row],
+                moved, unknowns.hs[:-1] - moved, unknowns.x[row],
             )  # fmt: skip
             saved = saved.at[:-1].add(-ends)
         return unknowns._replace(x=x, saved=saved)
@@ -186,7 +201,9 @@ def each_lane(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def trajectory(method: Any, smooth: Any, problem: Problem, size: int | None) -> Progress:
+def trajectory(
+    method: Any, smooth: Any, problem: Problem, size: int | None, equal: bool = False
+) -> Progress:
     """The motion, differentiable with respect to all of the problem but its tolerances.
 
     **Arguments:**
@@ -194,11 +211,12 @@ def trajectory(method: Any, smooth: Any, problem: Problem, size: int | None) -> 
     - `method`, `smooth`: see `Sweeps`.
     - `problem`: what is to be solved.
     - `size`: how many steps there is room for; without room there are no derivatives.
+    - `equal`: whether to make `size` steps of equal size.
     """
-    sweeps = Sweeps(method, smooth)
+    sweeps = Sweeps(method, smooth, equal)
 
     def run(problem: Problem) -> Progress:
-        return record(method, problem, size)
+        return record(method, problem, size, equal)
 
     def tangent(problem: Problem, change: Any, now: Progress) -> Any:
         if size is None:
@@ -222,9 +240,13 @@ def _tangents(sweeps: Sweeps, problem: Problem, change: Any, now: Progress) -> A
     dx0 = filled(problem.x0, change.x0)
     dts = filled(problem.ts, change.ts)
     arrived = now.t == problem.t1
-    to_end = jnp.where(arrived, filled(problem.t1, change.t1) - dt0, jnp.zeros_like(dt0))
     rows = now.rows
     assert rows is not None
+    to_end = filled(problem.t1, change.t1) - dt0
+    if sweeps.equal:
+        to_end = to_end / (rows.t.size - 1)
+    else:
+        to_end = jnp.where(arrived, to_end, jnp.zeros_like(dt0))
     lin = Unknowns(
         jnp.zeros_like(rows.x).at[0].set(dx0), jnp.zeros_like(rows.saved), moved, dt0, to_end,
         jnp.concatenate([dts - dt0, jnp.zeros_like(dt0)[None]]),
@@ -232,12 +254,14 @@ def _tangents(sweeps: Sweeps, problem: Problem, change: Any, now: Progress) -> A
     accepted = now.totals.accepted
     given = Given(problem.parameters, rows, problem.ts, accepted)
     found = sweeps.map(given, lin)
-    last = jnp.arange(rows.h.size, dtype=jnp.int32) == accepted - 1
+    steps = jnp.arange(rows.h.size, dtype=jnp.int32)
+    moved = sweeps.moved_of(steps, lin)
+    passed = sweeps.moved_of(accepted[None], lin)[0] if sweeps.equal else to_end
+    moves = sweeps.equal | (steps == accepted - 1)
     nothing = jax.tree.map(lambda _: None, now)
     return nothing._replace(
-        t=dt0 + to_end, x=_at(found.x, accepted),
+        t=dt0 + passed, x=_at(found.x, accepted),
         rows=nothing.rows._replace(
-            t=jnp.broadcast_to(dt0, rows.t.shape), h=jnp.where(last, to_end, 0.0),
-            x=found.x, saved=found.saved,
+            t=dt0 + moved, h=jnp.where(moves, to_end, 0.0), x=found.x, saved=found.saved,
         ),
     )  # fmt: skip

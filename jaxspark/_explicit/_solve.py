@@ -28,11 +28,13 @@ class Wanted(NamedTuple):
     """What is to be saved, and how far to go; hashable.
 
     - `save_every`, `dense`, `multipliers`: see [`jaxspark.solve`][].
+    - `equal`: whether to make `max_steps` steps of equal size.
     - `max_steps`: the largest number of trials, or `None`.
     - `consistency_tol`: of the initial values, or `None`.
     """
 
     save_every: int | None
+    equal: bool
     dense: bool
     multipliers: bool
     max_steps: int | None
@@ -90,7 +92,7 @@ def solve_explicitly(
         stop_gradient(tolerances), jnp.asarray(2**30 if size is None else size, jnp.int32),
         first == RESULTS.successful,
     )  # fmt: skip
-    end = trajectory(*method_of(own, tableau), problem, size)
+    end = trajectory(*method_of(own, tableau), problem, size, wanted.equal)
     dense = None
     if wanted.dense:
         assert end.rows is not None

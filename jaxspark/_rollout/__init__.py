@@ -11,7 +11,12 @@ from ._initial import (
 from ._manual import step as step
 from ._rollout import solve_by_steps as solve_by_steps
 from ._segments import Checkpoint as Checkpoint
-from ._solution import every as every, Solution as Solution, Statistics as Statistics
+from ._solution import (
+    every as every,
+    Remark as Remark,
+    Solution as Solution,
+    Statistics as Statistics,
+)
 from ._steps import (
     check_number as check_number,
     EqualSteps as EqualSteps,

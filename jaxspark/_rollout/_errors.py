@@ -15,7 +15,7 @@ from ._solution import Solution
 
 
 class SolveError(RuntimeError):
-    """A rollout failed. Its `solution`, up to the last good state, is kept, and the `rank`.
+    """A solve failed. Its `solution`, up to the last good state, is kept, and the `rank`.
 
     **Arguments:**
 

@@ -47,7 +47,7 @@ def whole_step(
     """A step of a method, of all its parts.
 
     - `structured`: whether to solve for the multipliers of RATTLE alone.
-    - Others: see [`jaxspark.rollout`][].
+    - Others: see [`jaxspark.solve`][].
     """
     tableau, parts = method.tableau, method.parts
     if structured:

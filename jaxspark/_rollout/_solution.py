@@ -15,12 +15,12 @@ from .._results import RESULTS
 
 
 class Statistics(eqx.Module):
-    """What a rollout cost, and how well it kept the constraints.
+    """What a solve cost, and how well it kept the constraints.
 
     - `num_steps`: accepted steps.
-    - `num_rejected_steps`: always 0 for fixed steps; a failed step ends the rollout.
-    - `num_failed_steps`: those for which Newton's iteration found no solution. An adaptive
-        controller rejects them; with given steps the solve ends.
+    - `num_rejected_steps`: those that were tried again, or at which steps of known sizes ended.
+    - `num_failed_steps`: those for which no solution was found. A controller rejects them; steps of
+        known sizes end there.
     - `newton_iterations`: of all steps together.
     - `max_newton_iterations`: of the hardest step, a second attempt included.
     - `max_g`, `max_gdot`, `max_k`: the worst constraint residuals at the end of any accepted
@@ -40,6 +40,22 @@ class Statistics(eqx.Module):
         return eqx.tree_pformat(self, short_arrays=False)
 
 
+class Remark:
+    """Words about a solution. All are equal: what is compiled for one solution serves others."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Remark)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+
 class Solution(eqx.Module):
     """The result of [`jaxspark.solve`][].
 
@@ -54,7 +70,7 @@ class Solution(eqx.Module):
     - `step_density`: at the end, of a rollout with a [`jaxspark.StepDensity`][], or `None`.
     - `events`: of [`jaxspark.solve`][], a [`jaxspark.Occurrences`][], or `None`.
     - `interpolation`: of [`jaxspark.solve`][] with `dense=True`; use `evaluate`.
-    - `method`: by which it was found and, where that was chosen, why.
+    - `remark`: of which `method` is the text.
 
     If a rollout or solve fails, nothing is lost: rows up to the failure are as they were, and the
     rows after it repeat the last good state with its time.
@@ -73,7 +89,12 @@ class Solution(eqx.Module):
     step_density: FloatScalar | None = None
     events: Any = None
     interpolation: Any = None
-    method: str = eqx.field(static=True, default="")
+    remark: Remark = eqx.field(static=True, default_factory=lambda: Remark(""))
+
+    @property
+    def method(self) -> str:
+        """By which method it was found and, where that was chosen, why."""
+        return self.remark.text
 
     @property
     def successful(self) -> Bool[Array, "..."]:
@@ -104,7 +125,10 @@ class Solution(eqx.Module):
         **Raises:** `ValueError` while a program is traced.
         """
         if isinstance(self.t1, jax.core.Tracer):
-            raise ValueError("A solution can be explained once it is known: outside of jax.jit.")
+            raise ValueError(
+                "A solution can be explained once it is known: outside of jax.jit, jax.vmap and "
+                "jax.grad."
+            )
         stats = self.stats
         steps, rejected, failed, iterations, most = (
             _span(x)
@@ -114,17 +138,20 @@ class Solution(eqx.Module):
             )
         )  # fmt: skip
         worst = max(float(np.max(x, initial=0)) for x in (stats.max_g, stats.max_gdot, stats.max_k))
-        ended = np.atleast_1d(np.asarray(self.successful))
-        of_lanes = f" of {ended.size}" if ended.size > 1 else ""
+        ended = np.asarray(self.successful)
+        verdict = f"{ended.sum()} of {ended.size}" if ended.ndim else "yes" if ended else "no"
         lines = [f"Method: {self.method}."] if self.method else []
         lines += [
-            f"Ended at {_span(self.t1)}; successful: {int(ended.sum())}{of_lanes}.",
+            f"Ended at {_span(self.t1)}; successful: {verdict}.",
             f"Steps: {steps} accepted, {rejected} rejected, {failed} of these without a solution.",
             f"Newton's iterations, or projections: {iterations} in all, {most} at most in a step.",
             f"Worst residual of a constraint after any step: {worst:.1e}.",
         ]
-        if ended.size == 1 and not ended[0]:
-            lines.append(f"Reason: {RESULTS[self.result]}")
+        lanes = np.ndindex(ended.shape)
+        reasons = [RESULTS[jax.tree.map(lambda x, i=i: x[i], self.result)] for i in lanes]
+        for reason in sorted({reason for reason in reasons if reason}):
+            of_lanes = f" of {reasons.count(reason)}" if ended.ndim else ""
+            lines.append(f"Reason{of_lanes}: {reason}")
         return "\n".join(lines)
 
     def __len__(self) -> int:

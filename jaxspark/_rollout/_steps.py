@@ -72,9 +72,10 @@ def known_steps(
     **Raises:** `ValueError` if times are missing, contradict each other or are no numbers.
     """
     if isinstance(steps, GivenSteps):
-        given, number = given_times(steps.ts, {"t1": t1}, dtype)
+        given, number = given_times(steps.ts, {"t0": t0, "t1": t1}, dtype)
         # Without a size of their own: initial checks take this one.
         return given.ts[0], jnp.ones((), dtype), number, given
+    t0 = 0.0 if t0 is None else t0
     if isinstance(steps, EqualSteps):
         return *_times(t0, t1, steps.h, steps.number, dtype), steps.number, None
     if t1 is not None:

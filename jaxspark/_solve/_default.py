@@ -1,11 +1,14 @@
 """The method that is taken where none is named."""
 
+from typing import NamedTuple
+
 import jax
 import numpy as np
 
 from .._adaptive import DOP853
 from .._custom_types import State
 from .._rollout import KnownSteps
+from .._stiff import GGL
 from .._system import AbstractConstrainedSystem, MultibodySystem, WithBlocks
 from .._tableau import AbstractSparkMethod, Gauss, Lobatto
 from ._options import beyond_explicit, Options
@@ -15,22 +18,32 @@ from ._options import beyond_explicit, Options
 MANY = 64
 
 
-def default_method(
-    system: AbstractConstrainedSystem, z0: State, options: Options
-) -> AbstractSparkMethod | DOP853:
+class Choice(NamedTuple):
+    """A method, and why."""
+
+    method: AbstractSparkMethod | GGL | DOP853
+    why: str
+
+
+def default_method(system: AbstractConstrainedSystem, z0: State, options: Options) -> Choice:
     """`DOP853()` where it is possible, else `Gauss(3)`; for steps of known sizes `Gauss(2)`.
 
     An explicit method is impossible for constraint forces that are not ideal, and with options
     that it does not have; for large systems of blocks it does not pay. Friction that depends on
     holonomic reactions is for `Lobatto(3)`, which has velocities where constraints hold.
     """
-    if isinstance(system, AbstractConstrainedSystem) and system.friction is not None:
-        return Lobatto(3)
+    if system.friction is not None:
+        return Choice(Lobatto(3), "for friction by holonomic reactions")
     if isinstance(options.steps, KnownSteps):
-        return Gauss(2)
+        return Choice(Gauss(2), "for steps of known sizes")
+    if asked := beyond_explicit(options):
+        return Choice(Gauss(3), f"explicit methods are not for {', '.join(asked)}")
+    if not ideal(system):
+        return Choice(Gauss(3), "explicit methods are for ideal constraint forces")
     size = sum(np.size(leaf) for leaf in jax.tree.leaves(z0))
-    of_blocks = isinstance(system, MultibodySystem | WithBlocks) and size > MANY
-    return Gauss(3) if of_blocks or not ideal(system) or beyond_explicit(options) else DOP853()
+    if isinstance(system, MultibodySystem | WithBlocks) and size > MANY:
+        return Choice(Gauss(3), "linear systems of so many bodies are solved block by block")
+    return Choice(DOP853(), "nothing is against an explicit method")
 
 
 def ideal(system: AbstractConstrainedSystem) -> bool:

@@ -18,7 +18,6 @@ from .._custom_types import Args, State
 from .._driver import LARGEST, Tolerances
 from .._explicit import dop853_tableau, solve_explicitly, tableau_of_diffrax, Wanted
 from .._rollout import (
-    check_number,
     EqualSteps,
     known_steps,
     KnownSteps,
@@ -68,6 +67,7 @@ def by_sizes(
     y0, z0, args = start
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     t0, t1 = times
+    t0 = 0.0 if t0 is None else t0
     equal = options.steps if isinstance(options.steps, EqualSteps) else None
     if isinstance(method, diffrax.AbstractERK):
         refuse_of_newton(options)
@@ -86,7 +86,7 @@ def by_sizes(
     ts = None if options.ts is None else jnp.asarray(options.ts, dtype)
     saved = options.save_every is not None
     check_times([t0, t1], ts, saved, options.dense, options.max_steps, options.max_events)
-    check_sizes(options.first_step, options.max_step, None if equal else options.steps)
+    check_sizes(options.first_step, options.max_step)
     if not isinstance(method, diffrax.AbstractERK):
         adjoint, meter = options.adjoint, options.progress_meter
         return solve_by_tolerances(
@@ -108,7 +108,6 @@ def _of_equal_steps(
     refuse = [name for name in ("rtol", "atol", "first_step", "max_step") if options.asked()[name]]
     if refuse:
         raise ValueError(f"Equal steps have no {', '.join(refuse)}.")
-    check_number("number", equal.number, 1)
     t0, h, number, _ = known_steps(equal, t0, t1, dtype)
     size = jnp.abs(h)
     return (
@@ -139,7 +138,8 @@ def _explicitly(
     kind = type(method)
     tableau = dop853_tableau() if kind is DOP853 else tableau_of_diffrax(kind)
     wanted = Wanted(
-        options.save_every, options.dense, options.multipliers,
-        None if options.max_steps is None else int(options.max_steps), tolerance,
+        options.save_every, isinstance(options.steps, EqualSteps), options.dense,
+        options.multipliers, None if options.max_steps is None else int(options.max_steps),
+        tolerance,
     )  # fmt: skip
     return solve_explicitly(system, tableau, *start, times, ts, first, tolerances, wanted)

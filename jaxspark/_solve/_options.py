@@ -39,12 +39,9 @@ class Options(NamedTuple):
 
     def asked(self) -> dict[str, bool]:
         """By name, whether an option that not all methods have is asked for."""
-        named = "rtol atol first_step max_step ts events adjoint checkpoint progress_meter newton "
-        asked = {
-            name: getattr(self, name) is not None for name in (named + "linear_solver").split()
-        }
-        # By default, spelt out.
-        asked["adjoint"] = asked["adjoint"] and type(self.adjoint) is not DiscreteAdjoint
+        asked = {name: getattr(self, name) is not None for name in OPTIONAL}
+        # A default that is spelt out is none.
+        asked["adjoint"] &= type(self.adjoint) is not DiscreteAdjoint
         asked["progress_meter"] &= type(self.progress_meter) is not diffrax.NoProgressMeter
         asked["dense=True"], asked["predict=False"] = self.dense, not self.predict
         return asked
@@ -75,8 +72,8 @@ def refuse_of_newton(options: Options) -> None:
     found = beyond_explicit(options)
     if found:
         raise ValueError(
-            f"Explicit methods have no {', '.join(found)}. For these use a SPARK method such as "
-            "jaxspark.Gauss(3), or diffrax.diffeqsolve with jaxspark.Projected and "
+            f"Explicit methods are not for {', '.join(found)}. For these use a SPARK method such "
+            "as jaxspark.Gauss(3), or diffrax.diffeqsolve with jaxspark.Projected and "
             "jaxspark.UnderlyingTerm."
         )
 
@@ -85,6 +82,6 @@ def beyond_explicit(options: Options) -> list[str]:
     """The options that explicit methods do not have."""
     asked = options.asked()
     if not (options.steps is None or isinstance(options.steps, EqualSteps)):
-        asked["steps but EqualSteps"] = True
-    names = [*OF_NEWTON, "steps but EqualSteps"]
+        asked["steps other than EqualSteps"] = True
+    names = [*OF_NEWTON, "steps other than EqualSteps"]
     return [name for name in names if asked.get(name, False)]

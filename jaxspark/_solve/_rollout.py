@@ -18,7 +18,7 @@ def rollout(
     args: Args = None,
     *,
     method: RolloutMethod | None = None,
-    t0: RealScalarLike = 0.0,
+    t0: RealScalarLike | None = None,
     t1: RealScalarLike | None = None,
     h: RealScalarLike | None = None,
     num_steps: int | np.integer | None = None,
@@ -44,11 +44,13 @@ def rollout(
 
     **Raises:** as `solve`.
     """
+    if "steps" in options:
+        raise TypeError("rollout has num_steps or ts; for other steps use jaxspark.solve.")
     if ts is None:
         check_number("num_steps", num_steps, 0)
         steps = EqualSteps(num_steps, h)
     else:
-        others = {"t1": t1, "h": h, "num_steps": num_steps}
+        others = {"t0": t0, "t1": t1, "h": h, "num_steps": num_steps}
         named = [name for name, value in others.items() if value is not None]
         if named:
             raise ValueError(f"ts are the times of all steps: leave out {', '.join(named)}.")

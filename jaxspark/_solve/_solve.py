@@ -17,21 +17,20 @@ from .._rollout import (
     check_number,
     Checkpoint,
     consistency_tolerance,
+    EqualSteps,
     KnownSteps,
     raise_on_failure,
+    Remark,
     Solution,
 )
 from .._step import NewtonOptions
-from .._stiff import GGL
 from .._system import AbstractConstrainedSystem, as_args, as_state
-from .._tableau import RolloutMethod
-from ._auto import check_known, Choice, choose_after, choose_before, TRIED, Tried
-from ._default import default_method
+from .._tableau import Gauss
+from ._auto import check_known, choose, TRIED
+from ._checks import check_kinds, Method
+from ._default import Choice, default_method
 from ._engines import by_sizes, by_steps
 from ._options import Options
-
-
-Method = RolloutMethod | GGL | diffrax.AbstractERK
 
 
 def solve(
@@ -40,7 +39,7 @@ def solve(
     z0: State,
     args: Args = None,
     *,
-    t0: RealScalarLike = 0.0,
+    t0: RealScalarLike | None = None,
     t1: RealScalarLike | None = None,
     method: Method | Literal["auto"] | None = None,
     steps: KnownSteps | diffrax.AbstractStepSizeController | None = None,
@@ -78,7 +77,7 @@ def solve(
     - `system`: what to integrate, for instance a [`jaxspark.LagrangianSystem`][].
     - `y0`, `z0`: consistent initial coordinates and velocities, arrays or PyTrees.
     - `args`: passed to the system's functions, any PyTree.
-    - `t0`, `t1`: initial and final time; time may run backward.
+    - `t0`, `t1`: initial and final time; time may run backward. Default of `t0`: 0.
     - `method`: an explicit method, [`jaxspark.DOP853`][] or one of diffrax's, for instance
         `diffrax.Tsit5()`, each of whose steps is projected onto the constraints; a SPARK method
         such as `jaxspark.Gauss(3)`; or [`jaxspark.GGL`][] for what is stiff. A
@@ -87,11 +86,13 @@ def solve(
         and without `events` and the options that concern Newton's iteration or diffrax. Default:
         `DOP853()`; where that is impossible, and for more than 64 velocities of a system of
         blocks, `Gauss(3)`; for steps of known sizes `Gauss(2)`; for `friction` `Lobatto(3)`.
-        `"auto"` makes 64 steps of `DOP853()` first, and looks at what limits them: outside of
-        `jax.jit` only. `solution.explain()` says what was chosen and why.
-    - `steps`: `None` for steps whose sizes follow from tolerances. [`jaxspark.EqualSteps`][];
-        [`jaxspark.GivenSteps`][], or [`jaxspark.StepDensity`][], reversible ones of variable size,
-        which determine the final time, so leave out `t1`; or a controller of diffrax in place of
+        `"auto"` makes 64 steps of `DOP853()` first and, if many more are needed, as many of `GGL`,
+        to see which come farther: outside of `jax.jit` only. `solution.explain()` says what was
+        taken and why.
+    - `steps`: `None` for steps whose sizes follow from tolerances. [`jaxspark.EqualSteps`][]; for
+        SPARK methods [`jaxspark.GivenSteps`][], which determine all times, so leave out `t0` and
+        `t1`, or [`jaxspark.StepDensity`][], reversible ones of variable size, which determine the
+        final time; or, for SPARK methods and `GGL`, a controller of diffrax in place of
         [`jaxspark.PIController`][] and the tolerances. If that has none, `GGL` iterates nearly to
         rounding error.
     - `rtol`, `atol`: relative and absolute tolerance of positions and velocities. Default: 1e-6
@@ -101,8 +102,9 @@ def solve(
         tenth of the interval (`GGL`: unlimited). What happens within less than that, in a motion
         that is otherwise quiet, can be missed: then give a smaller `max_step`. Infinity removes
         the limit.
-    - `max_steps`: the largest number of steps, rejected ones included, from one event to the
-        next. `None`: any number, but no reverse-mode derivatives, `save_every` or `dense`.
+    - `max_steps`: with tolerances, the largest number of steps, rejected ones included, from one
+        event to the next. `None`: any number, but no reverse-mode derivatives, `save_every` or
+        `dense`.
     - `ts`: times to save, in order, between `t0` and `t1`. The states there are of full order; at
         the time of an event, that after it.
     - `save_every`: 1 saves the start and every state after a step, `n` every n-th, and the end.
@@ -147,10 +149,7 @@ def solve(
     systems in mechanics*; E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*,
     VII.2 (projections), for explicit methods.
     """
-    if not (method is None or isinstance(method, Method) or method == "auto"):
-        raise TypeError(
-            f'method must be one such as Gauss(3) or DOP853(), or "auto"; got {method!r}.'
-        )
+    check_kinds(system, y0, method, steps)
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
     dtype = jnp.result_type(*jax.tree.leaves(y0))
     args = as_args(args, dtype)
@@ -164,15 +163,22 @@ def solve(
         linear_solver, bool(predict),
     )  # fmt: skip
     start, why = (y0, z0, args), ""
-    if method is None:
-        method, why = default_method(system, z0, options), "the default"
-    elif isinstance(method, str):
-        method, why = _chosen(system, start, (t0, t1), options, tolerance)
-    if isinstance(steps, KnownSteps) and not isinstance(method, diffrax.AbstractERK):
+    if method is None or isinstance(method, str):
+        choice = default_method(system, z0, options)
+        if method == "auto" and isinstance(choice.method, DOP853) and steps is None:
+            choice = _by_first_steps(system, start, (t0, t1), options, tolerance)
+        method, why = choice
+    no_steps = isinstance(steps, EqualSteps) and steps.number == 0
+    explicit = isinstance(method, diffrax.AbstractERK)
+    if explicit and no_steps:
+        # Nothing is to be done, by any method.
+        method, explicit = Gauss(2), False
+    if isinstance(steps, KnownSteps) and not explicit:
         solution = by_steps(system, method, start, (t0, t1), options, tolerance)
     else:
         solution = by_sizes(system, method, start, (t0, t1), options, tolerance)
-    solution = dataclasses.replace(solution, method=f"{method!r}" + (f": {why}" if why else ""))
+    remark = Remark(f"{method!r}" + (f": {why}" if why else ""))
+    solution = dataclasses.replace(solution, remark=remark)
     if not throw:
         return solution
     return raise_on_failure(
@@ -180,7 +186,7 @@ def solve(
     )
 
 
-def _chosen(
+def _by_first_steps(
     system: AbstractConstrainedSystem,
     start: tuple[State, State, Args],
     times: tuple[Any, Any],
@@ -189,9 +195,8 @@ def _chosen(
 ) -> Choice:
     """The method that suits the motion, by its first steps."""
     check_known(start, times, options.ts)
-    choice = choose_before(system, start[1], options)
-    if choice is not None:
-        return choice
-    few = options._replace(max_steps=TRIED, ts=None, save_every=None, dense=False)
-    tried = by_sizes(system, DOP853(), start, times, few, tolerance)
-    return choose_after(system, start[2], Tried(tried, abs(float(times[1] - times[0]))))
+    few = options._replace(max_steps=TRIED, ts=None, save_every=1, dense=False, multipliers=False)
+    t0, t1 = times
+    span = abs(float(t1) - float(0.0 if t0 is None else t0)) if t1 is not None else 0.0
+    attempt = lambda method: by_sizes(system, method, start, times, few, tolerance)
+    return choose(span, options.max_steps, attempt)

@@ -1,0 +1,36 @@
+"""Whether what `solve` is given is of the kinds that it is for."""
+
+from typing import Any
+
+import diffrax
+
+from .._rollout import KnownSteps
+from .._stiff import GGL
+from .._system import AbstractConstrainedSystem
+from .._tableau import RolloutMethod
+
+
+Method = RolloutMethod | GGL | diffrax.AbstractERK
+OWN_STEPS = KnownSteps | diffrax.AbstractStepSizeController
+
+
+def check_kinds(system: Any, y0: Any, method: Any, steps: Any) -> None:
+    """Raise unless system, method and steps are such.
+
+    **Raises:** `TypeError`.
+    """
+    if not isinstance(system, AbstractConstrainedSystem):
+        raise TypeError(f"system must be a jaxspark system; got {system!r}.")
+    if isinstance(y0, Method):
+        raise TypeError(f"The method is told by its name: solve(system, y0, z0, method={y0!r}).")
+    of_name = isinstance(method, str) and method == "auto"
+    if not (method is None or isinstance(method, Method) or of_name):
+        raise TypeError(
+            "method must be one such as Gauss(3) or DOP853(), an explicit Runge-Kutta method of "
+            f'diffrax, or "auto"; got {method!r}.'
+        )
+    if not (steps is None or isinstance(steps, OWN_STEPS)):
+        raise TypeError(
+            "steps must be such as jaxspark.EqualSteps(100) or jaxspark.GivenSteps(times), or a "
+            f"step size controller of diffrax; got {steps!r}."
+        )
