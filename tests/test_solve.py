@@ -127,7 +127,6 @@ def test_equal_steps_have_derivatives_by_their_times(saved):
     np.testing.assert_allclose(forward, (4 * halves[1] - halves[0]) / 3, rtol=0, atol=1e-8)
 
 
-@pytest.mark.thorough
 def test_equal_steps_have_second_derivatives_by_their_times():
     def end(x):
         return jnp.sum(driven((x[0], x[1], None), throw=False).y1 ** 2)
