@@ -76,7 +76,7 @@ CORE = """
     failing_lanes failing_steps
     fit_covariance fit_density fit_estimate fit_robust friction given_times gradients jax_internals
     linear_solvers lobatto_methods misuse multibody multipliers nearby orders original_form
-    projected reference_values solve sparsity stiff_gradients stiff_solve structure system
+    projected reference_values saddle solve sparsity stiff_gradients stiff_solve structure system
     tableau vmap with_blocks
 """
 # Cases that compile for long and whose mathematics others test, too: one a line.

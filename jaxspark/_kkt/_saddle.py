@@ -1,6 +1,7 @@
 """One linear system with the mass matrix and the constraint Jacobian, solved once."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -121,7 +122,7 @@ def saddle_in_loops(
     if sum(C.shape) > LARGEST_LOOP:
         u = _by_lapack(_matrix(M, C), rhs)
         return u, jnp.all(jnp.isfinite(u))
-    u, good = _by_schur(M, C, rhs, _by_rotation)
+    u, good = _by_schur(M, C, rhs, _by_rotation, _unless_diagonal)
 
     def body(carry):
         _, C, _ = carry
@@ -177,6 +178,7 @@ def _by_schur(
     C: Array,
     rhs: Float[Array, "n k"],
     eliminate: Callable[[Array, Array], tuple[Array, Array]],
+    eliminate_masses: Callable[[Array, Array], tuple[Array, Array]] | None = None,
 ) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
     """`S lam = C w - b` and `x = w - W lam`, with `W = M^{-1} C^T`, `w = M^{-1} r`, `S = C W`.
 
@@ -187,7 +189,7 @@ def _by_schur(
     epsilon = jnp.finfo(rhs.dtype).eps
     work, good = jnp.concatenate([C.T, rhs[:nz]], 1), jnp.asarray(True)
     if M is not None:
-        work, ratios = eliminate(M, work)
+        work, ratios = (eliminate_masses or eliminate)(M, work)
         good = _definite(ratios)
     if m == 0:
         return work, good
@@ -229,13 +231,31 @@ def solve_definite(
     return _by_rotation(matrix, rhs)
 
 
-def _by_rotation(
+def _unless_diagonal(
     matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
+) -> tuple[Float[Array, "n k"], Float[Array, " n"]]:
+    """`_by_rotation`, which makes no trip where the matrix is diagonal, as many mass matrices are.
+
+    Whether it is, its entries tell: a program that makes it by `jnp.diag` does not.
+    """
+    n, diagonal = matrix.shape[0], jnp.diagonal(matrix)
+    others = jnp.where(np.eye(n, dtype=bool), 0, matrix)
+    is_diagonal = jnp.all(others == 0)
+    work, ratios = _by_rotation(matrix, rhs, jnp.where(is_diagonal, 0, n))
+    known = jnp.where(diagonal == 0, jnp.nan, jnp.ones_like(diagonal))
+    quotient = rhs / diagonal[:, None]
+    return jnp.where(is_diagonal, quotient, work), jnp.where(is_diagonal, known, ratios)
+
+
+def _by_rotation(
+    matrix: Float[Array, "n n"], rhs: Float[Array, "n k"], trips: Any = None
 ) -> tuple[Float[Array, "n k"], Float[Array, " n"]]:
     """Gauss-Jordan elimination as a loop.
 
     Each trip removes the first row and the first column and appends what became of that row, so
     that the rows end where they began, and slices are static: one short body for any `n`.
+
+    - `trips`: all of them by default; 0 where the result is not needed.
     """
     n, k = rhs.shape
 
@@ -248,7 +268,7 @@ def _by_rotation(
         return work, jnp.concatenate([pivots[1:], pivot[None]])
 
     start = jnp.concatenate([matrix, rhs], 1), jnp.zeros(n, matrix.dtype)
-    work, pivots = jax.lax.fori_loop(0, n, trip, start)
+    work, pivots = jax.lax.fori_loop(0, n if trips is None else trips, trip, start)
     return work[:, :k], pivots / jnp.diagonal(matrix)
 
 

@@ -1,0 +1,70 @@
+"""The saddle-point problem of explicit methods, by every path that it may take."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxspark._kkt import saddle_in_loops
+
+
+NZ, ROWS = 5, 2
+RNG = np.random.default_rng(3)
+C = RNG.normal(size=(ROWS, NZ))
+RHS = RNG.normal(size=(NZ + ROWS, 3))
+
+
+def matrix(M):
+    return np.block([[M, C.T], [C, np.zeros((ROWS, ROWS))]])
+
+
+def spd():
+    a = RNG.normal(size=(NZ, NZ))
+    return a @ a.T + np.eye(NZ)
+
+
+MASSES = {
+    "diagonal": np.diag([1.0, 2.0, 0.5, 3.0, 1e-3]),
+    "full": spd(),
+    "one entry beside the diagonal": np.diag([1.0, 2.0, 0.5, 3.0, 1.0]) + 0.1 * np.eye(5, k=1),
+    # Regular with the constraints, but for pivoting.
+    "diagonal, a massless coordinate": np.diag([1.0, 2.0, 0.0, 3.0, 1.0]),
+    "diagonal, a negative entry": np.diag([1.0, 2.0, -0.5, 3.0, 1.0]),
+    "full, indefinite": spd() - 3.0 * np.eye(NZ),
+}
+
+
+@pytest.mark.parametrize("name", MASSES)
+def test_solutions_are_those_of_lapack(name):
+    M = MASSES[name]
+    found, regular = jax.jit(saddle_in_loops)(jnp.asarray(M), jnp.asarray(C), jnp.asarray(RHS))
+    exact = np.linalg.solve(matrix(M), RHS)
+    assert bool(regular)
+    np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-10 * np.max(np.abs(exact)))
+
+
+def test_batches_of_diagonal_and_full_masses():
+    many = np.stack(list(MASSES.values()))
+    found, regular = jax.jit(jax.vmap(saddle_in_loops, (0, None, None)))(
+        jnp.asarray(many), jnp.asarray(C), jnp.asarray(RHS)
+    )
+    assert np.all(regular)
+    for M, one in zip(many, found, strict=True):
+        exact = np.linalg.solve(matrix(M), RHS)
+        np.testing.assert_allclose(one, exact, rtol=1e-9, atol=1e-10 * np.max(np.abs(exact)))
+
+
+def test_without_masses_or_constraints():
+    M = MASSES["diagonal"]
+    found, regular = saddle_in_loops(jnp.asarray(M), jnp.zeros((0, NZ)), jnp.asarray(RHS[:NZ]))
+    assert bool(regular)
+    np.testing.assert_allclose(found, RHS[:NZ] / np.diag(M)[:, None], rtol=1e-15)
+    found, regular = saddle_in_loops(None, jnp.asarray(C), jnp.asarray(RHS))
+    assert bool(regular)
+    np.testing.assert_allclose(found, np.linalg.solve(matrix(np.eye(NZ)), RHS), rtol=1e-11)
+
+
+@pytest.mark.parametrize("M", [np.zeros((NZ, NZ)), np.full((NZ, NZ), np.nan)], ids=["zero", "nan"])
+def test_singular_matrices_are_told(M):
+    found, regular = saddle_in_loops(jnp.asarray(M), jnp.asarray(C), jnp.asarray(RHS))
+    assert not bool(regular)
