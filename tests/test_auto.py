@@ -48,6 +48,9 @@ def test_auto_resolves_what_moves():
     found = falling(lambda t, q, v: -1e6 * q, t1=10.0, max_steps=20_000)
     assert found.method.startswith("DOP853(): about") and "accuracy asks for" in found.method
     assert float(found.y1[0]) == pytest.approx(np.cos(1e4), abs=1e-2)
+    # GGL needs an absolute tolerance: without one it is not tried.
+    relative = falling(lambda t, q, v: -1e6 * q, t1=10.0, rtol=1e-6, atol=0.0, max_steps=20)
+    assert relative.method.startswith("DOP853(): about")
     few = falling(lambda t, q, v: -1e6 * q, t1=10.0)
     assert "max_steps = 4096 may be too few" in few.method and not bool(few.successful)
 

@@ -27,7 +27,7 @@ STIFF = GGL(RadauIIA(3))
 Try = Callable[[Any], Solution]
 
 
-def choose(span: float, max_steps: int | None, attempt: Try) -> Choice:
+def choose(span: float, max_steps: int | None, stiff: bool, attempt: Try) -> Choice:
     """The method, by how far its first steps come.
 
     `DOP853` where it is done soon. Else `GGL` shows whether its size of steps is one that accuracy
@@ -37,6 +37,11 @@ def choose(span: float, max_steps: int | None, attempt: Try) -> Choice:
 
     - `span`: of the interval.
     - `max_steps`: the largest number of steps that are to be made.
+    - `stiff`: whether `GGL` is possible: it needs an absolute tolerance.
+
+    Source: this project's; that stiffness is where an implicit method takes far longer steps at
+    the same tolerances is the definition of E. Hairer & G. Wanner, *Solving Ordinary Differential
+    Equations II*, IV.1.
     """
     explicit = attempt(DOP853())
     if bool(explicit.result == RESULTS.singular):
@@ -49,7 +54,7 @@ def choose(span: float, max_steps: int | None, attempt: Try) -> Choice:
     expected = round(span / size)
     if expected <= BEARABLE:
         return Choice(DOP853(), f"about {expected} steps")
-    longer = typical_size(attempt(STIFF)) / size
+    longer = typical_size(attempt(STIFF)) / size if stiff else 0.0
     if longer >= DEARER:
         words = f"its steps are {longer:.2g} times as long as explicit ones, which stability limits"
         return Choice(STIFF, f"{words}; what is as fast is damped, not resolved")

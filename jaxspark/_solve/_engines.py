@@ -1,6 +1,6 @@
 """What `solve` hands over to: steps of known sizes, implicit methods, explicit ones."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import diffrax
 import jax
@@ -31,20 +31,28 @@ from .._tableau import AbstractSparkMethod, RolloutMethod
 from ._options import Options, refuse_of_newton, refuse_of_tolerances
 
 
-def by_steps(
-    system: AbstractConstrainedSystem,
-    method: Any,
-    start: tuple[State, State, Args],
-    times: tuple[Any, Any],
-    options: Options,
-    tolerance: float | None,
-) -> Solution:
+class Task(NamedTuple):
+    """What is to be solved, but for the method.
+
+    - `start`: `y0`, `z0` and `args`; `times`: `t0` and `t1`, `None` where not given.
+    - `tolerance`: of the consistency of the start.
+    """
+
+    system: AbstractConstrainedSystem
+    start: tuple[State, State, Args]
+    times: tuple[Any, Any]
+    options: Options
+    tolerance: float | None
+
+
+def by_steps(method: Any, task: Task) -> Solution:
     """With steps whose sizes are known."""
     if not isinstance(method, RolloutMethod):
         raise TypeError(
             f"Steps of known sizes are for SPARK methods such as Gauss(2); got {method!r}. With "
             "jaxspark.GGL give a controller such as diffrax.StepTo."
         )
+    system, start, times, options, tolerance = task
     refuse_of_tolerances(options)
     assert isinstance(options.steps, KnownSteps)
     return solve_by_steps(
@@ -55,18 +63,10 @@ def by_steps(
     )  # fmt: skip
 
 
-def by_sizes(
-    system: AbstractConstrainedSystem,
-    method: Any,
-    start: tuple[State, State, Args],
-    times: tuple[Any, Any],
-    options: Options,
-    tolerance: float | None,
-) -> Solution:
+def by_sizes(method: Any, task: Task) -> Solution:
     """With steps whose sizes follow from tolerances, or from a controller; or explicit ones."""
-    y0, z0, args = start
-    dtype = jnp.result_type(*jax.tree.leaves(y0))
-    t0, t1 = times
+    system, start, (t0, t1), options, tolerance = task
+    dtype = jnp.result_type(*jax.tree.leaves(start[0]))
     t0 = 0.0 if t0 is None else t0
     equal = options.steps if isinstance(options.steps, EqualSteps) else None
     if isinstance(method, diffrax.AbstractERK):
@@ -98,35 +98,24 @@ def by_sizes(
             diffrax.NoProgressMeter() if meter is None else meter,
             (options.newton, options.linear_solver, options.predict), tolerance,
         )  # fmt: skip
-    return _explicitly(system, method, start, (t0, t1), ts, options, tolerance)
+    return _explicitly(method, Task(system, start, (t0, t1), options, tolerance), ts)
 
 
 def _of_equal_steps(
     equal: EqualSteps, t0: Any, t1: Any, options: Options, dtype: Any
 ) -> tuple[Any, Any, Options]:
-    """Without tolerances, of one size: all steps are accepted."""
+    """Of one size: errors, and with them tolerances, do not count."""
     refuse = [name for name in ("rtol", "atol", "first_step", "max_step") if options.asked()[name]]
     if refuse:
         raise ValueError(f"Equal steps have no {', '.join(refuse)}.")
     t0, h, number, _ = known_steps(equal, t0, t1, dtype)
-    size = jnp.abs(h)
-    return (
-        t0,
-        t0 + number * h if t1 is None else t1,
-        options._replace(rtol=0.0, atol=jnp.inf, first_step=size, max_step=size, max_steps=number),
-    )
+    t1 = t0 + number * h if t1 is None else t1
+    return t0, t1, options._replace(rtol=0.0, atol=jnp.inf, max_steps=number)
 
 
-def _explicitly(
-    system: AbstractConstrainedSystem,
-    method: diffrax.AbstractERK,
-    start: tuple[State, State, Args],
-    times: tuple[Any, Any],
-    ts: Any,
-    options: Options,
-    tolerance: float | None,
-) -> Solution:
+def _explicitly(method: diffrax.AbstractERK, task: Task, ts: Any) -> Solution:
     """By an explicit method, with its options as arrays: no values are compiled for."""
+    system, start, times, options, tolerance = task
     dtype = times[0].dtype
     rtol, atol = options.rtol, options.atol
     if not isinstance(options.steps, EqualSteps):

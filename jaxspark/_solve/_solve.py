@@ -29,7 +29,7 @@ from .._tableau import Gauss
 from ._auto import check_known, choose, TRIED
 from ._checks import check_kinds, Method
 from ._default import Choice, default_method
-from ._engines import by_sizes, by_steps
+from ._engines import by_sizes, by_steps, Task
 from ._options import Options
 
 
@@ -146,8 +146,8 @@ def solve(
     input that can never be right.
 
     Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
-    systems in mechanics*; E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*,
-    VII.2 (projections), for explicit methods.
+    systems in mechanics*, equations (4)-(7); for explicit methods E. Hairer, Ch. Lubich & G.
+    Wanner, *Geometric Numerical Integration*, IV.4 (4.4), projections.
     """
     check_kinds(system, y0, method, steps)
     y0, z0 = as_state("y0", y0), as_state("z0", z0)
@@ -162,11 +162,11 @@ def solve(
         bool(multipliers), events, max_events, adjoint, checkpoint, progress_meter, newton,
         linear_solver, bool(predict),
     )  # fmt: skip
-    start, why = (y0, z0, args), ""
+    task, why = Task(system, (y0, z0, args), (t0, t1), options, tolerance), ""
     if method is None or isinstance(method, str):
         choice = default_method(system, z0, options)
         if method == "auto" and isinstance(choice.method, DOP853) and steps is None:
-            choice = _by_first_steps(system, start, (t0, t1), options, tolerance)
+            choice = _by_first_steps(task)
         method, why = choice
     no_steps = isinstance(steps, EqualSteps) and steps.number == 0
     explicit = isinstance(method, diffrax.AbstractERK)
@@ -174,9 +174,9 @@ def solve(
         # Nothing is to be done, by any method.
         method, explicit = Gauss(2), False
     if isinstance(steps, KnownSteps) and not explicit:
-        solution = by_steps(system, method, start, (t0, t1), options, tolerance)
+        solution = by_steps(method, task)
     else:
-        solution = by_sizes(system, method, start, (t0, t1), options, tolerance)
+        solution = by_sizes(method, task)
     remark = Remark(f"{method!r}" + (f": {why}" if why else ""))
     solution = dataclasses.replace(solution, remark=remark)
     if not throw:
@@ -186,17 +186,14 @@ def solve(
     )
 
 
-def _by_first_steps(
-    system: AbstractConstrainedSystem,
-    start: tuple[State, State, Args],
-    times: tuple[Any, Any],
-    options: Options,
-    tolerance: float | None,
-) -> Choice:
+def _by_first_steps(task: Task) -> Choice:
     """The method that suits the motion, by its first steps."""
-    check_known(start, times, options.ts)
+    options = task.options
+    check_known(task.start, task.times, options.ts)
     few = options._replace(max_steps=TRIED, ts=None, save_every=1, dense=False, multipliers=False)
-    t0, t1 = times
+    t0, t1 = task.times
     span = abs(float(t1) - float(0.0 if t0 is None else t0)) if t1 is not None else 0.0
-    attempt = lambda method: by_sizes(system, method, start, times, few, tolerance)
-    return choose(span, options.max_steps, attempt)
+    atol = options.rtol if options.atol is None else options.atol
+    stiff = atol is None or bool(atol > 0)
+    attempt = lambda method: by_sizes(method, task._replace(options=few))
+    return choose(span, options.max_steps, stiff, attempt)
