@@ -11,6 +11,10 @@ from ._dop853 import DOP853 as DOP853
 from ._events import Event as Event, Occurrences as Occurrences
 from ._ggl_solver import GGLSolver as GGLSolver
 from ._impact import impact as impact
+from ._integrators import (
+    GGLIntegrator as GGLIntegrator,
+    SparkIntegrator as SparkIntegrator,
+)
 from ._projected import Projected as Projected, UnderlyingTerm as UnderlyingTerm
 from ._solve import solve_by_tolerances as solve_by_tolerances
 from ._solver import DiffraxSolver as DiffraxSolver

@@ -1,9 +1,17 @@
 """One loop over steps, for methods that make them, and its derivatives."""
 
 from ._control import (
+    first_step as first_step,
+    GAINS as GAINS,
     LARGEST as LARGEST,
     RELAXATION as RELAXATION,
     Tolerances as Tolerances,
 )
-from ._record import Problem as Problem, Progress as Progress, UNITS as UNITS
+from ._record import (
+    Problem as Problem,
+    Progress as Progress,
+    Rows as Rows,
+    UNITS as UNITS,
+)
+from ._steps import AbstractSteps as AbstractSteps, Step as Step
 from ._trajectory import trajectory as trajectory

@@ -8,7 +8,8 @@ from jaxtyping import Array, Float
 from .._custom_types import BoolScalar, FloatScalar
 
 
-PROPORTIONAL, INTEGRAL = 0.4, 0.3
+# Proportional and integral.
+GAINS = 0.4, 0.3
 SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR = 0.9, 0.2, 5.0
 # After a step that failed, how much longer than half of it the next ones may become at most.
 RELAXATION = 1.05
@@ -65,6 +66,7 @@ def scaled_error(
 def adapt(
     control: Control,
     tolerances: Tolerances,
+    gains: tuple[float, float],
     order: int,
     end: FloatScalar,
     h: FloatScalar,
@@ -73,10 +75,10 @@ def adapt(
     """Whether a step of size `h` that ends at `end` is kept, and what follows from it.
 
     A step is kept if its scaled error is at most 1. The next one is larger by
-    `0.9 error^(-0.7 / order) previous^(0.4 / order)`. A step that failed, of which there is no
-    error, is halved, and those after it grow slowly: what did not succeed will not a moment later.
-    Before the end of a step that was rejected for its error is passed, none is longer than the one
-    before: what was in its way is still ahead.
+    `0.9 error^(-(P + I) / order) previous^(P / order)`, with the gains `(P, I)`. A step that
+    failed, of which there is no error, is halved, and those after it grow slowly: what did not
+    succeed will not a moment later. Before the end of a step that was rejected for its error is
+    passed, none is longer than the one before: what was in its way is still ahead.
 
     Source: K. Gustafsson, *Control-theoretic techniques for stepsize selection in implicit
     Runge-Kutta methods*, ACM TOMS 20 (1994); the limits after a failure and after a rejection are
@@ -85,8 +87,7 @@ def adapt(
     failed = ~jnp.isfinite(error)
     keep = error <= 1
     known = jnp.maximum(jnp.where(failed, jnp.ones_like(error), error), 1e-10)
-    integral = known ** (-(PROPORTIONAL + INTEGRAL) / order)
-    accepted = SAFETY * integral * control.error ** (PROPORTIONAL / order)
+    accepted = SAFETY * known ** (-sum(gains) / order) * control.error ** (gains[0] / order)
     rejected = jnp.minimum(SAFETY * known ** (-1 / order), SAFETY)
     factor = jnp.where(keep, accepted, rejected)
     ahead = keep & (end < control.wall - 1e-3 * h)

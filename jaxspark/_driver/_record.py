@@ -13,7 +13,9 @@ from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
 from .._implicit import stop_gradient
+from .._results import RESULTS
 from ._control import adapt, Control, first_step, PROBE, scaled_error, start, Tolerances
+from ._steps import AbstractSteps, Step
 
 
 # Sizes of steps below this many units in the last place of the time do not advance it.
@@ -26,17 +28,17 @@ class Rows(NamedTuple):
     Each array has a last row that is no result: what does not count is written there, or where
     the next trip overwrites it.
 
-    - `t`, `h`, `x`, `count`: of the steps, at their start; `x` has one row more, for the end.
-    - `parents`: for each saved time, the step in which it is; `saved_count`: of the shorter one.
+    - `t`, `h`, `x`, `note`: of the steps, at their start; `x` has one row more, for the end.
+    - `parents`: for each saved time, the step in which it is; `saved_note`: of the shorter one.
     - `saved`: the states there.
     """
 
     t: Float[Array, " size1"]
     h: Float[Array, " size1"]
     x: Float[Array, "size2 n"]
-    count: Int[Array, " size1"]
+    note: Any
     parents: Int[Array, " nts1"]
-    saved_count: Int[Array, " nts1"]
+    saved_note: Any
     saved: Float[Array, "nts1 n"]
 
 
@@ -57,20 +59,22 @@ class Progress(NamedTuple):
     """The carry of the loop.
 
     - `t`, `x`: where it is; `t_before`, `x_before`: the start of the last accepted step.
+    - `memory`: what the method remembers of that step.
     - `saved`: how many of the times have been saved.
     - `stuck`: whether the step size has fallen below what time resolves.
-    - `verdict`: of the method on the last trial, 0 if its end could be used.
+    - `verdict`: of the method on the last trial.
     """
 
     t: FloatScalar
     x: Float[Array, " n"]
     t_before: FloatScalar
     x_before: Float[Array, " n"]
+    memory: Any
     control: Control
     probed: BoolScalar
     saved: IntScalar
     stuck: BoolScalar
-    verdict: IntScalar
+    verdict: RESULTS
     totals: Totals
     rows: Rows | None
 
@@ -84,6 +88,7 @@ class Problem(NamedTuple):
     - `tolerances`: of the steps.
     - `limit`: the largest number of trials.
     - `going`: whether to start at all.
+    - `memory`: of a step before; `None` if there was none.
     """
 
     t0: FloatScalar
@@ -95,14 +100,17 @@ class Problem(NamedTuple):
     tolerances: Tolerances
     limit: IntScalar
     going: BoolScalar
+    memory: Any = None
 
 
-def record(method: Any, problem: Problem, size: int | None, equal: bool = False) -> Progress:
+def record(
+    method: AbstractSteps, problem: Problem, size: int | None, equal: bool = False
+) -> Progress:
     """Run the loop.
 
     **Arguments:**
 
-    - `method`: makes steps; see [`jaxspark._explicit.ExplicitStep`][].
+    - `method`: makes steps.
     - `problem`: see `Problem`.
     - `size`: room for so many accepted steps; `None` keeps none of them.
     - `equal`: whether to make `size` steps of equal size, whatever their errors.
@@ -133,34 +141,50 @@ def _at(rows: Array, index: IntScalar) -> Array:
     return jax.lax.dynamic_index_in_dim(rows, index, 0, False)
 
 
-def _put(rows: Array, row: Any, index: IntScalar) -> Array:
-    row = jnp.asarray(row, rows.dtype)
-    return jax.lax.dynamic_update_index_in_dim(rows, row, index, 0)
+def _put(rows: Any, row: Any, index: IntScalar) -> Any:
+    """Rows of arrays, or of PyTrees of them."""
+    write = lambda rows, row: jax.lax.dynamic_update_index_in_dim(
+        rows, jnp.asarray(row, rows.dtype), index, 0
+    )
+    return jax.tree.map(write, rows, row)
 
 
-def _begin(method: Any, problem: Problem, size: int | None) -> Progress:
+def _begin(method: AbstractSteps, problem: Problem, size: int | None) -> Progress:
     x, t = problem.x0, problem.t0
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros_like(t)
     nts = problem.ts.size
     rows = None
+    memory, note = method.start(problem.parameters, t, x)
+    if problem.memory is not None:
+        memory = problem.memory
     if size is not None or nts:
         room = 0 if size is None else size
-        integers = lambda n: jnp.zeros(n + 1, jnp.int32)
+        notes = lambda n: jax.tree.map(
+            lambda like: jnp.zeros((n + 1, *jnp.shape(like)), like.dtype), note
+        )
         rows = Rows(
             jnp.broadcast_to(t, (room + 1,)), jnp.zeros(room + 1, t.dtype),
-            jnp.zeros((room + 2, x.size), x.dtype).at[0].set(x), integers(room),
-            integers(nts), integers(nts), jnp.broadcast_to(x, (nts + 1, x.size)),
+            jnp.zeros((room + 2, x.size), x.dtype).at[0].set(x), notes(room),
+            jnp.zeros(nts + 1, jnp.int32), notes(nts), jnp.broadcast_to(x, (nts + 1, x.size)),
         )  # fmt: skip
     chosen = jnp.isfinite(problem.first)
-    h = jnp.where(chosen, problem.first, PROBE * jnp.abs(problem.t1 - t))
+    span = jnp.abs(problem.t1 - t)
+    unknown = PROBE * span
+    if not method.probes:
+        unknown = stop_gradient(method.first_size(problem.parameters, t, x, problem.tolerances))
+        unknown = jnp.minimum(unknown, span)
+    h = jnp.where(chosen, problem.first, unknown)
     h = jnp.minimum(h, problem.tolerances.longest)
+    known = chosen if method.probes else jnp.asarray(True)
     return Progress(
-        t, x, t, x, start(h), chosen, zero, jnp.asarray(False), zero,
+        t, x, t, x, memory, start(h), known, zero, jnp.asarray(False), RESULTS.successful,
         Totals(zero, zero, zero, zero, zero, none, none, none), rows,
     )  # fmt: skip
 
 
-def _trip(method: Any, problem: Problem, sign: FloatScalar, now: Progress, equal: bool) -> Progress:
+def _trip(
+    method: AbstractSteps, problem: Problem, sign: FloatScalar, now: Progress, equal: bool
+) -> Progress:
     """One step of the method: to a time that is saved, or onward."""
     saving = _reached(now, problem, sign)
     t, x = now.t, now.x
@@ -179,7 +203,7 @@ def _trip(method: Any, problem: Problem, sign: FloatScalar, now: Progress, equal
         t = jnp.where(saving, now.t_before, t)
         x = jnp.where(saving, now.x_before, x)
         h = jnp.where(saving, next_time - t, h)
-    step = method.make(problem.parameters, t, h, x)
+    step = method.make(problem.parameters, t, h, x, now.memory)
     after = _after_trial(method, problem, sign, now, step, h, last, equal)
     if problem.ts.size == 0:
         return after
@@ -187,32 +211,32 @@ def _trip(method: Any, problem: Problem, sign: FloatScalar, now: Progress, equal
     # Both have written their row where the next trip overwrites it unless it counts: no buffer has
     # to be selected.
     assert kept.rows is not None and after.rows is not None
-    written = {name: getattr(kept.rows, name) for name in ("parents", "saved_count", "saved")}
+    written = {name: getattr(kept.rows, name) for name in ("parents", "saved_note", "saved")}
     rows = after.rows._replace(**written)
     return jax.tree.map(
         lambda a, b: jnp.where(saving, a, b), kept._replace(rows=None), after._replace(rows=None)
     )._replace(rows=rows)
 
 
-def _after_saving(now: Progress, step: Any) -> Progress:
+def _after_saving(now: Progress, step: Step) -> Progress:
     rows = now.rows
     assert rows is not None
     at = now.saved
     parent = jnp.maximum(now.totals.accepted - 1, 0)
     rows = rows._replace(
         parents=_put(rows.parents, parent, at),
-        saved_count=_put(rows.saved_count, step.count, at),
+        saved_note=_put(rows.saved_note, step.note, at),
         saved=_put(rows.saved, step.x1, at),
     )
     return now._replace(saved=now.saved + 1, rows=rows)
 
 
 def _after_trial(
-    method: Any,
+    method: AbstractSteps,
     problem: Problem,
     sign: FloatScalar,
     now: Progress,
-    step: Any,
+    step: Step,
     h: FloatScalar,
     last: BoolScalar,
     equal: bool,
@@ -220,13 +244,16 @@ def _after_trial(
     """What a trial, or the probe, leads to."""
     order, tolerances = method.error_order, problem.tolerances
     size, elapsed = jnp.abs(h), sign * (now.t + h - problem.t0)
-    error = scaled_error(tolerances, now.x, step.x1, step.error, step.verdict == 0)
-    keep, control = adapt(now.control, tolerances, order, elapsed, size, error)
-    slope, later = method.slopes(step)
-    first = first_step(tolerances, order, now.x, slope, later, size)
-    probing = ~now.probed & ~last
-    keep = keep & ~probing
-    control = jax.tree.map(lambda a, b: jnp.where(probing, a, b), start(first), control)
+    good = step.verdict == RESULTS.successful
+    error = scaled_error(tolerances, now.x, step.x1, step.error, good)
+    keep, control = adapt(now.control, tolerances, method.gains, order, elapsed, size, error)
+    probing = jnp.asarray(False)
+    if method.probes:
+        assert step.slopes is not None
+        first = first_step(tolerances, order, now.x, *step.slopes, size)
+        probing = ~now.probed & ~last
+        keep = keep & ~probing
+        control = jax.tree.map(lambda a, b: jnp.where(probing, a, b), start(first), control)
     # Derivatives hold the sizes of steps constant.
     control = stop_gradient(control)
     t1 = jnp.where(last, problem.t1, now.t + h)
@@ -234,8 +261,8 @@ def _after_trial(
         # Multiplied, not added up: no rounding error accumulates in time.
         following = problem.t0 + (now.totals.accepted + 1).astype(h.dtype) * h
         t1 = jnp.where(last, problem.t1, following)
-        keep, probing, control = step.verdict == 0, jnp.asarray(False), now.control
-    failed = step.verdict != 0 if equal else ~jnp.isfinite(error)
+        keep, probing, control = good, jnp.asarray(False), now.control
+    failed = ~good if equal else ~jnp.isfinite(error)
     totals, one = now.totals, jnp.ones((), jnp.int32)
     count = lambda condition: jnp.where(condition, one, 0)
     residuals = method.residuals(problem.parameters, t1, step.x1)
@@ -252,14 +279,15 @@ def _after_trial(
         # A rejected step is overwritten by the next.
         i = now.totals.accepted
         rows = rows._replace(
-            t=_put(rows.t, now.t, i), h=_put(rows.h, h, i), count=_put(rows.count, step.count, i),
+            t=_put(rows.t, now.t, i), h=_put(rows.h, h, i), note=_put(rows.note, step.note, i),
             x=_put(_put(rows.x, now.x, i), step.x1, i + 1),
         )  # fmt: skip
     scale = jnp.maximum(jnp.abs(now.t), jnp.abs(problem.t1 - problem.t0))
     smallest = UNITS * jnp.finfo(h.dtype).eps * scale
     select = lambda a, b: jnp.where(keep, a, b)
+    memory = stop_gradient(jax.tree.map(select, step.memory, now.memory))
     return Progress(
         select(t1, now.t), select(step.x1, now.x), select(now.t, now.t_before),
-        select(now.x, now.x_before), control, jnp.asarray(True), now.saved,
+        select(now.x, now.x_before), memory, control, jnp.asarray(True), now.saved,
         ~keep if equal else ~probing & (control.h <= smallest), step.verdict, totals, rows,
     )  # fmt: skip

@@ -26,6 +26,7 @@ from jaxtyping import Array, Float, Int
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
 from .._jax_internals import LinearMap, ruled
 from ._record import Problem, Progress, record, Rows
+from ._steps import AbstractSteps
 
 
 class Given(NamedTuple):
@@ -55,19 +56,24 @@ class Unknowns(NamedTuple):
 
 
 class _Task(NamedTuple):
-    """One step: where it starts, its size, its evaluations; the rows of its start and its end."""
+    """One step: where it starts, its size, its note; the rows of its start and its end."""
 
     t: FloatScalar
     h: FloatScalar
     x: Float[Array, " n"]
-    count: IntScalar
+    note: Any
     row: IntScalar
     saves: BoolScalar
     j: IntScalar
 
 
-def _at(rows: Array, index: Any) -> Array:
-    return jax.lax.dynamic_index_in_dim(rows, index, 0, False)
+def _at(rows: Any, index: Any) -> Any:
+    """A row of arrays, or of PyTrees of them."""
+    return jax.tree.map(lambda x: jax.lax.dynamic_index_in_dim(x, index, 0, False), rows)
+
+
+def _at_all(rows: Any, indices: Int[Array, " m"]) -> Any:
+    return jax.tree.map(lambda x: x[indices], rows)
 
 
 def _add_at(rows: Array, row: Array, index: Any) -> Array:
@@ -80,12 +86,13 @@ def _task(given: Given, number: IntScalar) -> _Task:
     saves = number >= given.accepted
     j = jnp.where(saves, number - given.accepted, 0)
     row = jnp.where(saves, _at(rows.parents, j), number)
-    t, h, count = _at(rows.t, row), _at(rows.h, row), _at(rows.count, row)
+    t, h, note = _at(rows.t, row), _at(rows.h, row), _at(rows.note, row)
     if given.ts.size:
         time = _at(given.ts, jnp.minimum(j, given.ts.size - 1))
         h = jnp.where(saves, time - t, h)
-        count = jnp.where(saves, _at(rows.saved_count, j), count)
-    return _Task(t, h, _at(rows.x, row), count, row, saves, j)
+        shorter = _at(rows.saved_note, j)
+        note = jax.tree.map(lambda a, b: jnp.where(saves, a, b), shorter, note)
+    return _Task(t, h, _at(rows.x, row), note, row, saves, j)
 
 
 class Sweeps:
@@ -98,7 +105,7 @@ class Sweeps:
     - `equal`: whether all steps are of one size.
     """
 
-    def __init__(self, method: Any, smooth: Any, equal: bool):
+    def __init__(self, method: AbstractSteps, smooth: AbstractSteps, equal: bool):
         self.method, self.smooth, self.equal = method, smooth, equal
         self.map = LinearMap(self.forward, self.backward, self.matvec, lanes=each_lane)
 
@@ -113,7 +120,7 @@ class Sweeps:
             dh = jnp.where(moves, lin.h, jnp.zeros_like(lin.h))
             dh = jnp.where(task.saves, _at(lin.hs, task.j) - moved, dh)
             tangents = (lin.parameters, lin.t + moved, dh, _at(x, task.row))
-            dx = self.method.push(given.parameters, task.t, task.h, task.x, task.count, tangents)
+            dx = self.method.push(given.parameters, task.t, task.h, task.x, task.note, tangents)
             # What is no end of a step of this kind goes to the last row, which is no result.
             next_row = jnp.where(task.saves, x.shape[0] - 1, task.row + 1)
             j = jnp.where(task.saves, task.j, saved.shape[0] - 1)
@@ -138,7 +145,7 @@ class Sweeps:
             task = _task(given, number)
             end = jnp.where(task.saves, _at(to.saved, task.j), _at(to.x, task.row + 1))
             to_t, to_h, to_x, to_parameters = self.method.pull(
-                given.parameters, task.t, task.h, task.x, task.count, end, to.parameters
+                given.parameters, task.t, task.h, task.x, task.note, end, to.parameters
             )
             zero = jnp.zeros_like(to_h)
             moves = (self.equal | (number == given.accepted - 1)) & ~task.saves
@@ -159,8 +166,8 @@ class Sweeps:
     def matvec(self, given: Given, unknowns: Unknowns) -> Unknowns:
         """The equations of all steps at once, for derivatives of derivatives."""
         rows, size = given.rows, given.rows.t.size
-        push = lambda t, h, x, count, moved, dh, dx: self.smooth.push(
-            given.parameters, t, h, x, count, (unknowns.parameters, unknowns.t + moved, dh, dx),
+        push = lambda t, h, x, note, moved, dh, dx: self.smooth.push(
+            given.parameters, t, h, x, note, (unknowns.parameters, unknowns.t + moved, dh, dx),
             bounded=True,
         )  # fmt: skip
         steps = jnp.arange(size, dtype=jnp.int32)
@@ -169,7 +176,7 @@ class Sweeps:
         row = jnp.where(on, steps, 0)
         dh = jnp.where(self.equal | (steps == given.accepted - 1), unknowns.h, 0.0)
         ends = jax.vmap(push)(
-            rows.t[row], rows.h[row], rows.x[row], rows.count[row],
+            rows.t[row], rows.h[row], rows.x[row], _at_all(rows.note, row),
             self.moved_of(row, unknowns), dh, unknowns.x[:-1],
         )  # fmt: skip
         x = unknowns.x.at[1:].add(-jnp.where(on[:, None], ends, 0))
@@ -178,7 +185,8 @@ class Sweeps:
             row = rows.parents[:-1]
             moved = self.moved_of(row, unknowns)
             ends = jax.vmap(push)(
-                rows.t[row], given.ts - rows.t[row], rows.x[row], rows.saved_count[:-1],
+                rows.t[row], given.ts - rows.t[row], rows.x[row],
+                jax.tree.map(lambda x: x[:-1], rows.saved_note),
                 moved, unknowns.hs[:-1] - moved, unknowns.x[row],
             )  # fmt: skip
             saved = saved.at[:-1].add(-ends)
@@ -202,7 +210,11 @@ def each_lane(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def trajectory(
-    method: Any, smooth: Any, problem: Problem, size: int | None, equal: bool = False
+    method: AbstractSteps,
+    smooth: AbstractSteps,
+    problem: Problem,
+    size: int | None,
+    equal: bool = False,
 ) -> Progress:
     """The motion, differentiable with respect to all of the problem but its tolerances.
 

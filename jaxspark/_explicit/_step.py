@@ -9,7 +9,7 @@ with `R_ej = a_ej` for stages and `b_j` for projections, and gives the increment
 ends at `X` after the last of them. Coefficients are looked up by `e`, so that there is one body.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar, IntScalar
+from .._driver import AbstractSteps, GAINS, Step, Tolerances
+from .._results import RESULTS
 from ._derivatives import pull, push
 from ._field import Field, Parameters
 from ._tableau import ExplicitTableau
@@ -27,6 +29,11 @@ ROUNDS = 3
 # What came of a step: its end may be used, the matrix of an evaluation was singular, a function of
 # the system was not finite, or the projections did not converge.
 GOOD, SINGULAR, NONFINITE, OFF_CONSTRAINTS = range(4)
+REASONS = {
+    SINGULAR: RESULTS.singular,
+    NONFINITE: RESULTS.nonfinite,
+    OFF_CONSTRAINTS: RESULTS.projection_failed,
+}
 
 
 def put(rows: Array, row: Array, index: IntScalar) -> Array:
@@ -34,33 +41,16 @@ def put(rows: Array, row: Array, index: IntScalar) -> Array:
     return jax.lax.dynamic_update_index_in_dim(rows, row, index, 0)
 
 
-class Step(NamedTuple):
-    """What came of a step.
-
-    - `x1`: its end.
-    - `error`: the estimated error of `x1`.
-    - `count`: how many evaluations were made.
-    - `iterations`: how many of them were projections.
-    - `verdict`: one of `GOOD`, `SINGULAR`, `NONFINITE` and `OFF_CONSTRAINTS`, of what failed first.
-    - `K`: the increments of all evaluations, with rows of zeros after the last.
-    """
-
-    x1: Float[Array, " n"]
-    error: Float[Array, " n"]
-    count: IntScalar
-    iterations: IntScalar
-    verdict: IntScalar
-    K: Float[Array, "e n"]
-
-
-class ExplicitStep:
-    """Steps of an explicit method on a field, each with its projections.
+class ExplicitStep(AbstractSteps):
+    """AbstractSteps of an explicit method on a field, each with its projections.
 
     **Arguments:**
 
     - `field`: the evaluations.
     - `tableau`: the coefficients.
     """
+
+    probes, gains = True, GAINS
 
     def __init__(self, field: Field, tableau: ExplicitTableau):
         self.field, self.tableau = field, tableau
@@ -82,9 +72,23 @@ class ExplicitStep:
         """The power of `h` in the estimated error."""
         return self.tableau.error_order
 
-    def slopes(self, step: Step) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-        """The derivatives at the start of a step, and at its last stage."""
-        return step.K[0], step.K[self.stages - 1]
+    def start(self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"]) -> Any:
+        """Nothing is remembered; derivatives need the number of evaluations."""
+        del parameters, t, x
+        return (), jnp.zeros((), jnp.int32)
+
+    def recalled(
+        self, t: FloatScalar, h: FloatScalar, x: Float[Array, " n"], note: IntScalar
+    ) -> Any:
+        """Nothing."""
+        del t, h, x, note
+        return ()
+
+    def first_size(
+        self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"], tolerances: Tolerances
+    ) -> FloatScalar:
+        """It is chosen by a trial."""
+        raise NotImplementedError
 
     def residuals(self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"]) -> Any:
         """`g`, `gdot` and `k`."""
@@ -164,15 +168,25 @@ class ExplicitStep:
         return K, solutions, end, verdict.astype(jnp.int32)
 
     def make(
-        self, parameters: Parameters, t: FloatScalar, h: FloatScalar, x: Float[Array, " n"]
+        self,
+        parameters: Parameters,
+        t: FloatScalar,
+        h: FloatScalar,
+        x: Float[Array, " n"],
+        memory: Any,
     ) -> Step:
         """The step from `x` at `t`, of size `h`."""
+        del memory
         K, _, count, verdict = self.evaluations(parameters, t, h, x)
         x1 = self._end(h, x, K, count)
         error = self.tableau.estimate(h, x, x1, K[: self.stages])
         overflow = (verdict == GOOD) & ~jnp.all(jnp.isfinite(x1))
-        verdict = jnp.where(overflow, NONFINITE, verdict).astype(jnp.int32)
-        return Step(x1, error, count, count - self.stages, verdict, K)
+        verdict = jnp.where(overflow, NONFINITE, verdict)
+        result = RESULTS.successful
+        for code, reason in REASONS.items():
+            result = RESULTS.where(verdict == code, reason, result)
+        slopes = K[0], K[self.stages - 1]
+        return Step(x1, error, count, (), count - self.stages, result, slopes)
 
     def pull(
         self,
@@ -180,7 +194,7 @@ class ExplicitStep:
         t: FloatScalar,
         h: FloatScalar,
         x: Float[Array, " n"],
-        count: IntScalar,
+        note: IntScalar,
         to_x1: Float[Array, " n"],
         to_parameters: Any,
     ) -> tuple[FloatScalar, FloatScalar, Float[Array, " n"], Any]:
@@ -189,7 +203,7 @@ class ExplicitStep:
         That of the parameters is added to `to_parameters`.
         """
         s, dtype = self.stages, x.dtype
-        K, solutions, _, _ = self.evaluations(parameters, t, h, x, count)
+        K, solutions, _, _ = self.evaluations(parameters, t, h, x, note)
         last = jnp.asarray(s, jnp.int32)
         everything = jnp.asarray(self.most, jnp.int32)
         of_end = h * self._row(last, dtype) + self._projections(everything, dtype)
@@ -214,7 +228,7 @@ class ExplicitStep:
         zero = jnp.zeros_like(t)
         slope = jnp.sum(self._row(last, dtype)[:, None] * K, 0)
         start = (
-            count - 1, to_x1, jnp.zeros((s, self.field.n), dtype),
+            note - 1, to_x1, jnp.zeros((s, self.field.n), dtype),
             zero, jnp.sum(to_x1 * slope), to_parameters,
         )  # fmt: skip
         _, total, later, to_t, to_h, to_parameters = jax.lax.while_loop(
@@ -228,7 +242,7 @@ class ExplicitStep:
         t: FloatScalar,
         h: FloatScalar,
         x: Float[Array, " n"],
-        count: IntScalar,
+        note: IntScalar,
         tangents: tuple[Any, FloatScalar, FloatScalar, Float[Array, " n"]],
         bounded: bool = False,
     ) -> Float[Array, " n"]:
@@ -251,7 +265,7 @@ class ExplicitStep:
             dk = push(self.field, parameters, t_e, X, weights, found.solution, along)
             k = found.increment
             if bounded:
-                on = e < count
+                on = e < note
                 k, dk = jnp.where(on, k, 0), jnp.where(on, dk, 0)
             return put(K, k, e), put(dK, dk, e)
 
@@ -262,7 +276,7 @@ class ExplicitStep:
         else:
             start = (jnp.zeros((), jnp.int32), (zeros, zeros))
             _, (K, dK) = jax.lax.while_loop(
-                lambda c: c[0] < count, lambda c: (c[0] + 1, trip(c[1], c[0])), start
+                lambda c: c[0] < note, lambda c: (c[0] + 1, trip(c[1], c[0])), start
             )
         row = self._row(jnp.asarray(self.stages, jnp.int32), dtype)
         coefficients = h * row + self._projections(jnp.asarray(self.most, jnp.int32), dtype)

@@ -12,11 +12,14 @@ from .._adaptive import (
     DiscreteAdjoint,
     DOP853,
     filled_tolerances,
+    GGLIntegrator,
     solve_by_tolerances,
+    SparkIntegrator,
 )
 from .._custom_types import Args, State
 from .._driver import LARGEST, Tolerances
-from .._explicit import dop853_tableau, solve_explicitly, tableau_of_diffrax, Wanted
+from .._explicit import dop853_tableau, ExplicitIntegrator, tableau_of_diffrax
+from .._motion import AbstractIntegrator, solve_motion, Wanted
 from .._rollout import (
     EqualSteps,
     known_steps,
@@ -24,7 +27,7 @@ from .._rollout import (
     Solution,
     solve_by_steps,
 )
-from .._step import NewtonOptions
+from .._step import check_newton, NewtonOptions
 from .._stiff import GGL
 from .._system import AbstractConstrainedSystem
 from .._tableau import AbstractSparkMethod, RolloutMethod
@@ -87,6 +90,9 @@ def by_sizes(method: Any, task: Task) -> Solution:
     saved = options.save_every is not None
     check_times([t0, t1], ts, saved, options.dense, options.max_steps, options.max_events)
     check_sizes(options.first_step, options.max_step)
+    others = [options.asked()[name] for name in ("events", "adjoint", "progress_meter")]
+    if not isinstance(method, diffrax.AbstractERK) and options.steps is None and not any(others):
+        return _implicitly(method, Task(system, start, (t0, t1), options, tolerance), ts)
     if not isinstance(method, diffrax.AbstractERK):
         adjoint, meter = options.adjoint, options.progress_meter
         return solve_by_tolerances(
@@ -114,21 +120,46 @@ def _of_equal_steps(
 
 
 def _explicitly(method: diffrax.AbstractERK, task: Task, ts: Any) -> Solution:
-    """By an explicit method, with its options as arrays: no values are compiled for."""
+    """By an explicit method."""
+    kind = type(method)
+    tableau = dop853_tableau() if kind is DOP853 else tableau_of_diffrax(kind)
+    longest = LARGEST * jnp.abs(task.times[1] - task.times[0])
+    return _moved(ExplicitIntegrator(tableau), longest, task, ts)
+
+
+def _implicitly(method: Any, task: Task, ts: Any) -> Solution:
+    """By an implicit method."""
+    options, dtype = task.options, task.times[0].dtype
+    longest = LARGEST * jnp.abs(task.times[1] - task.times[0])
+    if not isinstance(method, GGL):
+        newton = NewtonOptions(max_iterations=50) if options.newton is None else options.newton
+        check_newton(newton, options.linear_solver)
+        integrator = SparkIntegrator(method, newton, options.linear_solver, options.predict)
+        return _moved(integrator, longest, task, ts)
+    if options.newton is not None or options.linear_solver is not None:
+        raise ValueError(
+            "jaxspark.GGL has a Newton iteration of its own, with a fresh matrix every time: "
+            "newton and linear_solver are for other methods. GGL(method, newton=...) chooses how."
+        )
+    _, atol = filled_tolerances(options.rtol, options.atol, dtype)
+    if not isinstance(atol, jax.core.Tracer) and atol == 0:
+        raise ValueError("jaxspark.GGL needs atol > 0: coordinates may pass through zero.")
+    return _moved(GGLIntegrator(method), jnp.asarray(jnp.inf, dtype), task, ts)
+
+
+def _moved(integrator: AbstractIntegrator, longest: Any, task: Task, ts: Any) -> Solution:
+    """With its options as arrays: no values are compiled for."""
     system, start, times, options, tolerance = task
     dtype = times[0].dtype
     rtol, atol = options.rtol, options.atol
     if not isinstance(options.steps, EqualSteps):
         rtol, atol = filled_tolerances(rtol, atol, dtype)
-    span, longest = jnp.abs(times[1] - times[0]), options.max_step
-    longest = LARGEST * span if longest is None else jnp.asarray(longest, dtype)
+    longest = longest if options.max_step is None else jnp.asarray(options.max_step, dtype)
     first = jnp.asarray(jnp.nan if options.first_step is None else options.first_step, dtype)
     tolerances = Tolerances(jnp.asarray(rtol, dtype), jnp.asarray(atol, dtype), longest)
-    kind = type(method)
-    tableau = dop853_tableau() if kind is DOP853 else tableau_of_diffrax(kind)
     wanted = Wanted(
         options.save_every, isinstance(options.steps, EqualSteps), options.dense,
         options.multipliers, None if options.max_steps is None else int(options.max_steps),
         tolerance,
     )  # fmt: skip
-    return solve_explicitly(system, tableau, *start, times, ts, first, tolerances, wanted)
+    return solve_motion(system, integrator, *start, times, ts, first, tolerances, wanted)

@@ -1,9 +1,14 @@
 """One step: the stage equations, their modified Newton iteration, its starting values."""
 
-from ._decoupling import ModifiedJacobian as ModifiedJacobian
+from ._attempts import solve_stages as solve_stages
+from ._decoupling import (
+    modified_jacobian as modified_jacobian,
+    ModifiedJacobian as ModifiedJacobian,
+)
 from ._newton import check_newton as check_newton, NewtonOptions as NewtonOptions
 from ._predict import (
     constant_guess as constant_guess,
+    continued_guess as continued_guess,
     extrapolated_guess as extrapolated_guess,
     interpolated_guess as interpolated_guess,
 )
@@ -11,6 +16,7 @@ from ._rattle import rattle_steps as rattle_steps
 from ._residual import stage_residual as stage_residual
 from ._stages import Stages as Stages
 from ._step import (
+    differentiable_stages as differentiable_stages,
     differentiated_if as differentiated_if,
     factorised_step as factorised_step,
     flat_step as flat_step,

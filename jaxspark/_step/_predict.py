@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._custom_types import RealScalarLike
+from .._custom_types import BoolScalar, RealScalarLike
 from .._jax_internals import mix
 from .._system import FlatSystem
 from .._tableau import SparkTableau
@@ -58,7 +58,7 @@ def extrapolated_guess(
     **Returns:** starting values for the next step.
     """
     end = stages.y[-1]
-    return _moved_guess(system, tableau, y0, z0, stages, end, h, ratio, beyond=True)
+    return continued_guess(system, tableau, y0, z0, stages, end, h, ratio, beyond=True)
 
 
 def interpolated_guess(
@@ -76,10 +76,10 @@ def interpolated_guess(
 
     **Returns:** starting values for the shorter step.
     """
-    return _moved_guess(system, tableau, y0, z0, stages, y0, h, ratio, beyond=False)
+    return continued_guess(system, tableau, y0, z0, stages, y0, h, ratio, beyond=False)
 
 
-def _moved_guess(
+def continued_guess(
     system: FlatSystem,
     tableau: SparkTableau,
     y0: Float[Array, " ny"],
@@ -88,9 +88,15 @@ def _moved_guess(
     start: Float[Array, " ny"],
     h: RealScalarLike,
     ratio: RealScalarLike,
-    beyond: bool,
+    beyond: bool | BoolScalar,
 ) -> Stages:
-    """The polynomials of one step at the stages of another, which begins at its end or start."""
+    """The polynomials of one step at the stages of another, which begins at its end or start.
+
+    **Arguments:** as for `extrapolated_guess`, and
+
+    - `start`: the coordinates where the other step begins.
+    - `beyond`: whether it begins at the end.
+    """
     c, s = tableau.c, tableau.stages
     nodes, known = polynomial_nodes(tableau)
     points = np.append(c, 1.0)
@@ -121,7 +127,7 @@ def _continued(
     own: np.ndarray,
     values: Float[Array, "n d"],
     ratio: RealScalarLike,
-    beyond: bool,
+    beyond: bool | BoolScalar,
 ) -> Float[Array, "m d"]:
     """Values at `points` of this step, continued to the same points of another.
 
@@ -131,7 +137,12 @@ def _continued(
     degree = min(len(nodes) - 1, MAX_DEGREE)
     fit = np.linalg.pinv(legendre(np, nodes, degree)) @ known
     apart = own - legendre(np, points, degree) @ fit
-    apart = np.where(beyond & (np.abs(apart) > 1e-12), apart, 0.0)
+    apart = np.where(np.abs(apart) > 1e-12, apart, 0.0)
+    if not isinstance(beyond, bool):
+        at = jnp.where(beyond, 1.0, 0.0) + ratio * jnp.asarray(points, values.dtype)
+        further = jnp.where(beyond, mix(apart, values), 0)
+        return legendre(jnp, at, degree) @ mix(fit, values) + further
+    apart = apart if beyond else np.zeros_like(apart)
     offset = 1.0 if beyond else 0.0
     if isinstance(ratio, (int, float)):
         return mix(legendre(np, offset + ratio * points, degree) @ fit + apart, values)

@@ -17,6 +17,7 @@ from .._tableau import SparkTableau
 from ._attempts import solve_stages
 from ._decoupling import modified_jacobian, ModifiedJacobian
 from ._derivatives import implicit_equations
+from ._full import FullJacobian
 from ._newton import NewtonOptions
 from ._predict import constant_guess
 from ._stages import Stages
@@ -100,7 +101,6 @@ def factorised_step(
 
     frozen = stop_gradient((system, t0, y0, z0, h))
 
-    full = options.jacobian == "full"
     newton, factorised = solve_stages(frozen, tableau, linear_solver, guess, idle, options)
     # Named too: the backward pass needs the verdict, and must not run Newton to get it.
     good = checkpoint_name(newton.result == RESULTS.successful, CHECKPOINT_NAME)
@@ -111,10 +111,7 @@ def factorised_step(
     kept = factorised.only_if(good) if keep_factors else None
     moved = good & ~idle
     operands = differentiated_if(moved, (system, t0, y0, z0, h))
-    residual, linear_solve = implicit_equations(
-        tableau, linear_solver, min(options.tolerances(y0.dtype)[0], DERIVATIVES), full
-    )
-    stages = differentiable_root(residual, (*operands, kept), root, linear_solve)
+    stages = differentiable_stages(tableau, linear_solver, *operands, root, options, kept)
     y1 = jnp.where(moved, stages.y[-1], y0)
     z1 = jnp.where(moved, stages.z[-1], z0)
     info = StepInfo(jax.lax.stop_gradient(root), newton.iterations, newton.result)
@@ -124,6 +121,32 @@ def factorised_step(
     held, t0, _, _, h = frozen
     modified = modified_jacobian(held, tableau, linear_solver, t0, h, info.stages)
     return y1, z1, info, modified
+
+
+def differentiable_stages(
+    tableau: SparkTableau,
+    linear_solver: AbstractLinearSolver,
+    system: FlatSystem,
+    t0: FloatScalar,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    h: FloatScalar,
+    stages: Stages,
+    options: NewtonOptions,
+    kept: ModifiedJacobian | FullJacobian | None = None,
+) -> Stages:
+    """Stages that are known, as a function of all that determines them.
+
+    **Arguments:**
+
+    - `kept`: the factors of the iteration that found them; `None` if they are made again.
+    - Others: see `flat_step`.
+    """
+    tolerance = min(options.tolerances(y0.dtype)[0], DERIVATIVES)
+    full = options.jacobian == "full"
+    residual, linear_solve = implicit_equations(tableau, linear_solver, tolerance, full)
+    operands = (system, t0, y0, z0, h, kept)
+    return differentiable_root(residual, operands, stages, linear_solve)
 
 
 def differentiated_if(moved: BoolScalar, operands: T) -> T:

@@ -21,4 +21,4 @@ from ._predict import (
     start_stages as start_stages,
 )
 from ._residual import GGLStages as GGLStages
-from ._step import ggl_step as ggl_step, GGLStep as GGLStep
+from ._step import ggl_end as ggl_end, ggl_step as ggl_step, GGLStep as GGLStep

@@ -10,7 +10,7 @@ from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float, Int
 
 from .._consistent import mass_matrix, project_nearby
-from .._custom_types import FloatScalar
+from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import (
     CHECKPOINT_NAME,
     differentiable_root,
@@ -78,14 +78,30 @@ def ggl_step(
     moved = good & ~idle
 
     operands = differentiated_if(moved, (system, t0, y0, z0, h))
-    residual, linear_solve = _equations(coefficients)
-    stages = differentiable_root(residual, operands, root, linear_solve)
-    held = stop_gradient(_stiffness(system, t0 + h, h, stages))
-    end_y, end_z, near = project_nearby(system, t0 + h, stages.y[-1], stages.z[-1], held)
+    end_y, end_z, near = ggl_end(coefficients, *operands, root)
     result = RESULTS.where(near | ~good | idle, found.result, RESULTS.projection_failed)
     moved = moved & near
     y1, z1 = jnp.where(moved, end_y, y0), jnp.where(moved, end_z, z0)
     return GGLStep(y1, z1, stop_gradient(root), found.iterations, result)
+
+
+def ggl_end(
+    coefficients: GGLCoefficients,
+    system: FlatSystem,
+    t0: FloatScalar,
+    y0: Float[Array, " ny"],
+    z0: Float[Array, " nz"],
+    h: FloatScalar,
+    stages: GGLStages,
+) -> tuple[Float[Array, " ny"], Float[Array, " nz"], BoolScalar]:
+    """The end of a step whose stages are known, and whether it is on the constraints.
+
+    Differentiable with respect to all that determines the stages.
+    """
+    residual, linear_solve = _equations(coefficients)
+    stages = differentiable_root(residual, (system, t0, y0, z0, h), stages, linear_solve)
+    held = stop_gradient(_stiffness(system, t0 + h, h, stages))
+    return project_nearby(system, t0 + h, stages.y[-1], stages.z[-1], held)
 
 
 def _stiffness(

@@ -1,4 +1,4 @@
-"""Adaptive solutions by explicit methods."""
+"""A motion from its start to its end: checks, the loop over steps, and what is returned."""
 
 from typing import Any, NamedTuple
 
@@ -15,13 +15,7 @@ from .._results import RESULTS
 from .._rollout import every, initial_result, Solution, Statistics
 from .._system import AbstractConstrainedSystem, FlatSystem, flatten
 from ._dense import Recorded
-from ._method import method_of, parameters_of, without_reactions
-from ._step import NONFINITE, OFF_CONSTRAINTS, SINGULAR
-from ._tableau import ExplicitTableau
-
-
-# Unknowns beyond which matrices of a system with blocks are too large to be dense.
-LARGEST_DENSE = 256
+from ._integrator import AbstractIntegrator
 
 
 class Wanted(NamedTuple):
@@ -41,30 +35,10 @@ class Wanted(NamedTuple):
     consistency_tol: float | None
 
 
-def check_explicit(flat: FlatSystem, name: str) -> None:
-    """Raise if explicit methods cannot solve this system.
-
-    **Raises:** `ValueError`.
-    """
-    if not flat.ideal:
-        raise ValueError(
-            f"{name} is for constraints whose forces are ideal; this system has friction, r or "
-            "reaction of its own. Use jaxspark.Lobatto(3), or in diffrax.diffeqsolve "
-            "jaxspark.Projected with jaxspark.UnderlyingTerm."
-        )
-    size = flat.nz + flat.nlam + flat.npsi
-    if flat.structure is not None and size > LARGEST_DENSE:
-        raise ValueError(
-            f"{name} in jaxspark.solve has dense matrices, too large for {size} velocities and "
-            "multipliers. Use jaxspark.Gauss(3), or in diffrax.diffeqsolve jaxspark.Projected with "
-            "jaxspark.UnderlyingTerm: both make use of blocks."
-        )
-
-
 @eqx.filter_jit
-def solve_explicitly(
+def solve_motion(
     system: AbstractConstrainedSystem,
-    tableau: ExplicitTableau,
+    integrator: AbstractIntegrator,
     y0: State,
     z0: State,
     args: Args,
@@ -78,38 +52,40 @@ def solve_explicitly(
 
     **Arguments:**
 
+    - `integrator`: by which steps are made.
     - `first_step`: NaN if it is to be chosen.
     """
     t0, t1 = times
     flat, y, z = flatten(system, t0, y0, z0, args)
-    check_explicit(flat, tableau.name)
+    integrator.check(flat)
     initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
     first = initial_result(t0, y, z, initial, wanted.consistency_tol)
-    own, size = without_reactions(flat), wanted.max_steps
+    own, size = integrator.prepared(flat), wanted.max_steps
     problem = Problem(
-        t0, t1, jnp.concatenate([y, z]), parameters_of(own),
+        t0, t1, jnp.concatenate([y, z]), integrator.parameters(own, tolerances),
         jnp.zeros(0, t0.dtype) if ts is None else ts, stop_gradient(first_step),
         stop_gradient(tolerances), jnp.asarray(2**30 if size is None else size, jnp.int32),
         first == RESULTS.successful,
     )  # fmt: skip
-    end = trajectory(*method_of(own, tableau), problem, size, wanted.equal)
+    end = trajectory(*integrator.steps(own), problem, size, wanted.equal)
     dense = None
     if wanted.dense:
         assert end.rows is not None
-        dense = Recorded(own, end.rows.t, end.rows.x, end.totals.accepted, t0, end.t, tableau)
-    return _solution(system, args, flat, problem, end, ts, initial, first, dense, wanted)
+        rows, accepted = end.rows, end.totals.accepted
+        dense = Recorded(own, integrator, problem.parameters, rows, accepted, t0, end.t)
+    result = _result(problem, end, first, ts)
+    if not wanted.equal:
+        result = integrator.reason(own, end, result)
+    return _solution(
+        system, integrator, args, flat, problem, end, ts, initial, result, dense, wanted
+    )  # fmt: skip
 
 
 def _result(problem: Problem, end: Progress, first: RESULTS, ts: Any) -> RESULTS:
     arrived = end.t == problem.t1
-    reasons = [
-        (SINGULAR, RESULTS.singular),
-        (NONFINITE, RESULTS.nonfinite),
-        (OFF_CONSTRAINTS, RESULTS.projection_failed),
-    ]
+    failed = end.verdict != RESULTS.successful
     result = RESULTS.where(end.stuck, RESULTS.step_size_too_small, RESULTS.max_steps_reached)
-    for verdict, reason in reasons:
-        result = RESULTS.where(end.stuck & (end.verdict == verdict), reason, result)
+    result = RESULTS.where(end.stuck & failed, end.verdict, result)
     result = RESULTS.where(arrived, RESULTS.successful, result)
     if ts is not None:
         # Only where `ts` is traced: else it was checked before.
@@ -121,13 +97,14 @@ def _result(problem: Problem, end: Progress, first: RESULTS, ts: Any) -> RESULTS
 
 def _solution(
     system: AbstractConstrainedSystem,
+    integrator: AbstractIntegrator,
     args: Args,
     flat: FlatSystem,
     problem: Problem,
     end: Progress,
     ts: Any,
     initial: ConstraintResiduals,
-    first: RESULTS,
+    result: RESULTS,
     dense: Recorded | None,
     wanted: Wanted,
 ) -> Solution:
@@ -150,7 +127,10 @@ def _solution(
     unravel = lambda x: (flat.unravel_y(x[: flat.ny]), flat.unravel_z(x[flat.ny :]))
     ys, zs = jax.vmap(unravel)(saved)
     y1, z1 = unravel(end.x)
-    reported = multipliers_at(system, saved_times, ys, zs, args) if wanted.multipliers else None
+    reported = None
+    if wanted.multipliers:
+        solver = integrator.linear_solver
+        reported = multipliers_at(system, saved_times, ys, zs, args, linear_solver=solver)
     stats = Statistics(
         totals.accepted, totals.rejected, totals.failed,
         totals.iterations, totals.most, totals.max_g, totals.max_gdot, totals.max_k,
@@ -159,6 +139,6 @@ def _solution(
         flat.unravel_lam(initial.g), flat.unravel_lam(initial.gdot), flat.unravel_psi(initial.k)
     )
     return Solution(
-        saved_times, ys, zs, reported, end.t, y1, z1, _result(problem, end, first, ts),
+        saved_times, ys, zs, reported, end.t, y1, z1, result,
         stop_gradient(stats), initial, interpolation=dense,
     )  # fmt: skip

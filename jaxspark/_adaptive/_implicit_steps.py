@@ -1,0 +1,126 @@
+"""What steps of implicit methods have in common: derivatives at known stages, the first size."""
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._consistent import flat_residuals
+from .._custom_types import FloatScalar
+from .._driver import AbstractSteps, first_step, Tolerances
+from .._implicit import stop_gradient
+from .._step import differentiated_if
+from .._system import FlatSystem
+from ._underlying import flat_underlying
+
+
+class ImplicitSteps(AbstractSteps):
+    """Steps whose stages solve equations.
+
+    A derivative is that of these equations at the stages that were found, by the implicit function
+    theorem.
+
+    **Arguments:**
+
+    - `static`: the flat system without its arrays, which come as `parameters`: those that are
+        differentiated, and a pair of others, the system's and the method's own.
+    """
+
+    probes = False
+
+    def __init__(self, static: FlatSystem):
+        self.static = static
+        self.ny, self.nz = static.ny, static.nz
+
+    @abc.abstractmethod
+    def end(
+        self,
+        system: FlatSystem,
+        t: FloatScalar,
+        h: FloatScalar,
+        x: Float[Array, " n"],
+        note: Float[Array, " m"],
+    ) -> Float[Array, " n"]:
+        """Where a step ends whose stages are known, as a function of all else."""
+
+    def system(self, parameters: Any) -> FlatSystem:
+        """The flat system with its arrays."""
+        moving, (fixed, _) = parameters
+        return eqx.combine(moving, fixed, self.static)
+
+    def split(self, x: Float[Array, " n"]) -> tuple[Float[Array, " ny"], Float[Array, " nz"]]:
+        """`y` and `z`."""
+        return x[: self.ny], x[self.ny :]
+
+    def residuals(self, parameters: Any, t: FloatScalar, x: Float[Array, " n"]) -> Any:
+        """`g`, `gdot` and `k`."""
+        return flat_residuals(self.system(parameters), t, *self.split(x))
+
+    def slope(self, system: FlatSystem, t: FloatScalar, x: Float[Array, " n"]) -> Any:
+        """The derivative of the state, by the underlying ODE."""
+        y, z = self.split(x)
+        return jnp.concatenate([system.velocity(t, y, z), flat_underlying(system, t, y, z)[0]])
+
+    def first_size(
+        self, parameters: Any, t: FloatScalar, x: Float[Array, " n"], tolerances: Tolerances
+    ) -> FloatScalar:
+        """From the derivatives at the start and at the end of a short step by Euler's method."""
+        system = self.system(parameters)
+        epsilon = float(jnp.finfo(x.dtype).eps)
+        largest = jnp.max(jnp.abs(x), initial=0)
+
+        def trip(carry, _):
+            x, h, before = carry
+            slope = self.slope(system, t + h, x)
+            # A change that neither rounding errors nor the motion itself makes much of.
+            speed = jnp.max(jnp.abs(slope), initial=0)
+            short = epsilon**0.5 * jnp.maximum(largest, 1) / jnp.where(speed > 0, speed, 1)
+            size = jnp.where(h == 0, short, h)
+            return (x + jnp.where(h == 0, size, 0) * slope, size, slope), before
+
+        start = (x, jnp.zeros_like(t), jnp.zeros_like(x))
+        (_, h, later), slopes = jax.lax.scan(trip, start, None, 2)
+        return first_step(tolerances, self.error_order, x, slopes[1], later, h)
+
+    def push(self, parameters, t, h, x, note, tangents, bounded=False):
+        """The tangent of the end."""
+        del bounded
+        moved = self._end_of(parameters, note)
+        dp, dt, dh, dx = tangents
+        return jax.jvp(moved, (parameters[0], t, h, x), (dp, dt, dh, dx))[1]
+
+    def pull(self, parameters, t, h, x, note, to_x1, to_parameters):
+        """The cotangents of where it starts."""
+        moved = self._end_of(parameters, note)
+        to_p, to_t, to_h, to_x = jax.vjp(moved, parameters[0], t, h, x)[1](to_x1)
+        return to_t, to_h, to_x, jax.tree.map(jnp.add, to_parameters, to_p)
+
+    def _end_of(self, parameters: Any, note: Any) -> Any:
+        """The end, as a function of parameters, time, size and start."""
+        _, others = parameters
+        note = stop_gradient(note)
+
+        def end(moving, t, h, x):
+            system = self.system((moving, others))
+            # To the very start no step leads; with time the state moves as the ODE says.
+            idle = h == 0
+            size = jnp.where(idle, 1, h)
+            operands = differentiated_if(~idle, (system, t, size, x))
+            there = self.end(*operands, note)
+            return jnp.where(idle, x + h * self._slope_if(idle, system, t, x), there)
+
+        return end
+
+    def _slope_if(self, wanted: Any, system: FlatSystem, t: Any, x: Any) -> Any:
+        """The slope, in a loop of at most one trip, so that it costs nothing unless wanted."""
+        system, t, x = stop_gradient((system, t, x))
+
+        def body(carry):
+            _, x, _ = carry
+            return jnp.asarray(True), jnp.zeros_like(x), self.slope(system, t, x)
+
+        start = (~wanted, x, jnp.zeros_like(x))
+        return jax.lax.while_loop(lambda carry: ~carry[0], body, start)[2]

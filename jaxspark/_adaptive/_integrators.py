@@ -1,0 +1,80 @@
+"""Implicit methods as integrators."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from .._custom_types import BoolScalar
+from .._driver import AbstractSteps, Progress, Tolerances
+from .._kkt import LinearSolver, select_linear_solver
+from .._motion import AbstractIntegrator, parameters_of
+from .._results import RESULTS
+from .._step import NewtonOptions
+from .._stiff import GGL
+from .._system import FlatSystem
+from .._tableau import AbstractSparkMethod
+from ._ggl_steps import GGLSteps
+from ._spark_steps import SparkSteps
+
+
+class ImplicitIntegrator(AbstractIntegrator):
+    """What implicit methods have in common."""
+
+    def parameters(self, flat: FlatSystem, tolerances: Tolerances) -> Any:
+        """The arrays of the system, and the tolerances."""
+        moving, fixed = parameters_of(flat)
+        return moving, (fixed, (tolerances.rtol, tolerances.atol))
+
+    def reason(self, flat: FlatSystem, end: Progress, result: RESULTS) -> RESULTS:
+        """Smaller steps did not help: dependent constraints are the reason where there are such."""
+        for code in (RESULTS.newton_diverged, RESULTS.newton_iteration_limit):
+            result = RESULTS.where(result == code, RESULTS.step_size_too_small, result)
+        stuck = result == RESULTS.step_size_too_small
+        return RESULTS.where(stuck & ~_regular(flat, end, ~stuck), RESULTS.singular, result)
+
+
+class SparkIntegrator(ImplicitIntegrator):
+    """A SPARK method, with its options: see [`jaxspark.solve`][]."""
+
+    method: AbstractSparkMethod
+    newton: NewtonOptions
+    linear_solver: LinearSolver | None
+    predict: bool = eqx.field(static=True)
+
+    def steps(self, flat: FlatSystem) -> tuple[AbstractSteps, AbstractSteps]:
+        """Steps, which JAX can differentiate."""
+        static = eqx.filter(flat, eqx.is_array, inverse=True)
+        steps = SparkSteps(static, self.method, self.newton, self.linear_solver, self.predict)
+        return steps, steps
+
+
+class GGLIntegrator(ImplicitIntegrator):
+    """A stiff method."""
+
+    method: GGL = eqx.field(static=True)
+    linear_solver: None = None
+
+    def steps(self, flat: FlatSystem) -> tuple[AbstractSteps, AbstractSteps]:
+        """Steps, which JAX can differentiate."""
+        steps = GGLSteps(eqx.filter(flat, eqx.is_array, inverse=True), self.method)
+        return steps, steps
+
+
+def _regular(flat: FlatSystem, end: Progress, known: BoolScalar) -> BoolScalar:
+    """Whether K2 is regular at the end of the motion, without regard to forces of friction.
+
+    In a loop of at most one trip, so that it costs nothing where it is `known`.
+    """
+    y, z = end.x[: flat.ny], end.x[flat.ny :]
+    lam, psi = jnp.zeros(flat.nlam, y.dtype), jnp.zeros(flat.npsi, y.dtype)
+    solver = select_linear_solver(flat)
+
+    def body(carry):
+        # What the loop changes, the compiler cannot hoist out of it.
+        _, _, y = carry
+        factors = solver.factor(solver.blocks(flat, end.t, y, z, lam, psi))
+        return jnp.asarray(True), solver.regular(factors), jnp.zeros_like(y)
+
+    return jax.lax.while_loop(lambda carry: ~carry[0], body, (known, known, y))[1]

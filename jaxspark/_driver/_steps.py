@@ -1,0 +1,109 @@
+"""What the loop asks of a method: steps, and their derivatives."""
+
+import abc
+from typing import Any, ClassVar, NamedTuple
+
+from jaxtyping import Array, Float
+
+from .._custom_types import FloatScalar, IntScalar
+from .._results import RESULTS
+from ._control import Tolerances
+
+
+class Step(NamedTuple):
+    """What came of a step.
+
+    - `x1`: its end; `error`: the estimated error of that.
+    - `note`: a PyTree of what its derivatives need besides its start and its size.
+    - `memory`: a PyTree of what the next step needs of it.
+    - `iterations`: how many were made.
+    - `verdict`: whether its end may be used.
+    - `slopes`: if the method probes, the derivatives at the start and near the end.
+    """
+
+    x1: Float[Array, " n"]
+    error: Float[Array, " n"]
+    note: Any
+    memory: Any
+    iterations: IntScalar
+    verdict: RESULTS
+    slopes: tuple[Float[Array, " n"], Float[Array, " n"]] | None = None
+
+
+class AbstractSteps(abc.ABC):
+    """A method for a system, whose arrays come as `parameters`.
+
+    These are a pair of PyTrees, those that are differentiated and the others. States are vectors.
+
+    - `error_order`: the power of the step size in the estimated error; `gains`: of the control of
+        step sizes, proportional and integral.
+    - `probes`: whether the first step size follows from a trial, or is `first_size`.
+    """
+
+    probes: ClassVar[bool]
+    gains: ClassVar[tuple[float, float]]
+
+    @property
+    @abc.abstractmethod
+    def error_order(self) -> int:
+        """See above."""
+
+    @abc.abstractmethod
+    def start(self, parameters: Any, t: FloatScalar, x: Float[Array, " n"]) -> tuple[Any, Any]:
+        """The memory before the first step, and a note, of which only the shapes matter."""
+
+    @abc.abstractmethod
+    def first_size(
+        self, parameters: Any, t: FloatScalar, x: Float[Array, " n"], tolerances: Tolerances
+    ) -> FloatScalar:
+        """The size of the first step, unless the method `probes`."""
+
+    @abc.abstractmethod
+    def recalled(self, t: FloatScalar, h: FloatScalar, x: Float[Array, " n"], note: Any) -> Any:
+        """The memory of a step that was recorded."""
+
+    @abc.abstractmethod
+    def make(
+        self, parameters: Any, t: FloatScalar, h: FloatScalar, x: Float[Array, " n"], memory: Any
+    ) -> Step:
+        """The step of size `h` from `x` at `t`.
+
+        `memory` is that of the step before or, of a shorter step, of the longer one that has the
+        same start.
+        """
+
+    @abc.abstractmethod
+    def residuals(self, parameters: Any, t: FloatScalar, x: Float[Array, " n"]) -> Any:
+        """`g`, `gdot` and `k`."""
+
+    @abc.abstractmethod
+    def push(
+        self,
+        parameters: Any,
+        t: FloatScalar,
+        h: FloatScalar,
+        x: Float[Array, " n"],
+        note: Any,
+        tangents: tuple[Any, FloatScalar, FloatScalar, Float[Array, " n"]],
+        bounded: bool = False,
+    ) -> Float[Array, " n"]:
+        """The tangent of the end, for those of the parameters, `t`, `h` and `x`.
+
+        - `bounded`: whether by operations that JAX can differentiate and transpose.
+        """
+
+    @abc.abstractmethod
+    def pull(
+        self,
+        parameters: Any,
+        t: FloatScalar,
+        h: FloatScalar,
+        x: Float[Array, " n"],
+        note: Any,
+        to_x1: Float[Array, " n"],
+        to_parameters: Any,
+    ) -> tuple[FloatScalar, FloatScalar, Float[Array, " n"], Any]:
+        """The cotangents of `t`, `h` and `x` for that of the end.
+
+        That of the parameters is added to `to_parameters`.
+        """
