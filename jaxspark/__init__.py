@@ -5,12 +5,8 @@ import importlib.metadata
 from ._adaptive import (
     ConstrainedTerm as ConstrainedTerm,
     DiffraxSolver as DiffraxSolver,
-    DiscreteAdjoint as DiscreteAdjoint,
     DOP853 as DOP853,
-    Event as Event,
     GGLSolver as GGLSolver,
-    impact as impact,
-    Occurrences as Occurrences,
     PIController as PIController,
     Projected as Projected,
     underlying_ode as underlying_ode,
@@ -59,6 +55,7 @@ from ._kkt import (
     ElementwiseInverse as ElementwiseInverse,
     KKTBlocks as KKTBlocks,
 )
+from ._motion import Event as Event, impact as impact, Occurrences as Occurrences
 from ._results import RESULTS as RESULTS
 from ._rollout import (
     EqualSteps as EqualSteps,

@@ -262,9 +262,8 @@ def test_a_force_that_is_no_number_at_a_time():
 @pytest.mark.parametrize(
     "options, words",
     [
-        ({"events": jaxspark.Event(lambda t, q, v, args: q[0])}, "events"),
         ({"newton": jaxspark.NewtonOptions()}, "newton"),
-        ({"steps": jaxspark.PIController(1e-6, 1e-6), "tolerance": None}, "EqualSteps"),
+        ({"steps": jaxspark.StepDensity(lambda t, q, args: 1.0), "tolerance": None}, "EqualSteps"),
         ({"save_every": 1, "max_steps": None}, "max_steps"),
         ({"tolerance": 1e-30}, "rounding"),
     ],

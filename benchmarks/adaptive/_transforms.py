@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,9 +15,7 @@ from ..problems import pendulum
 METHOD = jaxspark.Gauss(3)
 
 
-def end(
-    theta, tolerance=1e-9, t1=2.0, adjoint=jaxspark.DiscreteAdjoint(), max_steps=512, method=METHOD
-):
+def end(theta, tolerance=1e-9, t1=2.0, max_steps=512, method=METHOD):
     """A function of the end of the pendulum's motion: `theta` is its length and gravity."""
     problem = pendulum()
     length, gravity = theta
@@ -26,7 +23,7 @@ def end(
     start = jaxspark.project(problem.system, 0.0, length * problem.y0, problem.z0, args)
     solution = jaxspark.solve(
         problem.system, start.y, start.z, args, method=method, t1=t1, rtol=tolerance,
-        max_steps=max_steps, adjoint=adjoint, throw=False,
+        max_steps=max_steps, throw=False,
     )  # fmt: skip
     return jnp.sum(solution.y1**3) + solution.z1[0], solution.stats.num_steps
 
@@ -139,20 +136,14 @@ def _through_events() -> Iterator[Figure]:
 
 def _memory(theta) -> Iterator[Figure]:
     """Temporary memory of a gradient, as the compiler states it."""
-    adjoints = {
-        "DiscreteAdjoint": jaxspark.DiscreteAdjoint(),
-        "DirectAdjoint": diffrax.DirectAdjoint(),
-        "RecursiveCheckpointAdjoint": diffrax.RecursiveCheckpointAdjoint(),
-    }
-    for name, adjoint in adjoints.items():
-        words = []
-        for max_steps in (256, 4096):
+    words = []
+    for max_steps in (256, 4096):
 
-            def value(theta, adjoint=adjoint, max_steps=max_steps):
-                return end(theta, adjoint=adjoint, max_steps=max_steps)[0]
+        def value(theta, max_steps=max_steps):
+            return end(theta, max_steps=max_steps)[0]
 
-            compiled = jax.jit(jax.grad(value)).lower(theta).compile()
-            statistics = compiled.memory_analysis()
-            size = 0 if statistics is None else statistics.temp_size_in_bytes
-            words.append(f"{size / 1024:.0f} KiB for max_steps = {max_steps}")
-        yield note(f"temporary memory of a gradient, {name}", ", ".join(words))
+        compiled = jax.jit(jax.grad(value)).lower(theta).compile()
+        statistics = compiled.memory_analysis()
+        size = 0 if statistics is None else statistics.temp_size_in_bytes
+        words.append(f"{size / 1024:.0f} KiB for max_steps = {max_steps}")
+    yield note("temporary memory of a gradient", ", ".join(words))

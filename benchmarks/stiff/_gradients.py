@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -74,7 +73,7 @@ def _given_steps(steps: int) -> dict[str, Callable[[Any], jax.Array]]:
             y0, z0 = _start(system, args)
             end = jaxspark.solve(
                 system, y0, z0, args, method=GGL(RadauIIA(stages)), t1=1.0, max_steps=128,
-                steps=diffrax.StepTo(ts=jnp.linspace(0.0, 1.0, steps + 1)), throw=False,
+                steps=jaxspark.EqualSteps(steps), throw=False,
             )  # fmt: skip
             return _read(end.y1, end.z1)
 

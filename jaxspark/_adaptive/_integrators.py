@@ -56,6 +56,16 @@ class GGLIntegrator(ImplicitIntegrator):
     method: GGL = eqx.field(static=True)
     linear_solver: None = None
 
+    def parameters(self, flat: FlatSystem, tolerances: Tolerances) -> Any:
+        """The arrays of the system, and the tolerances.
+
+        Equal steps have none: Newton's iteration goes as far as rounding errors are no trouble.
+        """
+        moving, (fixed, given) = super().parameters(flat, tolerances)
+        tight = 1e4 * float(jnp.finfo(tolerances.atol.dtype).eps)
+        finite = jnp.isfinite(tolerances.atol)
+        return moving, (fixed, tuple(jnp.where(finite, x, tight) for x in given))
+
     def steps(self, flat: FlatSystem) -> tuple[AbstractSteps, AbstractSteps]:
         """Steps, which JAX can differentiate."""
         steps = GGLSteps(eqx.filter(flat, eqx.is_array, inverse=True), self.method)

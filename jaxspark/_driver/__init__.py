@@ -7,11 +7,16 @@ from ._control import (
     RELAXATION as RELAXATION,
     Tolerances as Tolerances,
 )
-from ._record import (
+from ._locate import (
+    AbstractEvents as AbstractEvents,
+    Happening as Happening,
+    OVER as OVER,
+)
+from ._record import UNITS as UNITS
+from ._rows import (
     Problem as Problem,
     Progress as Progress,
     Rows as Rows,
-    UNITS as UNITS,
 )
 from ._steps import AbstractSteps as AbstractSteps, Step as Step
 from ._trajectory import trajectory as trajectory

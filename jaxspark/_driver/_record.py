@@ -1,20 +1,34 @@
 """The loop over steps: one body for all of them, and a row for each that was accepted.
 
 A trip of the loop is one step of the method: the probe from which the first size follows, a trial,
-or a shorter step from the last row to a time that is to be saved. So the method stands once in the
-program.
+or a shorter step from the last row, to a time that is to be saved or where an event may be. So the
+method stands once in the program.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
 
-from .._custom_types import BoolScalar, FloatScalar, IntScalar
+from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import stop_gradient
 from .._results import RESULTS
-from ._control import adapt, Control, first_step, PROBE, scaled_error, start, Tolerances
+from ._control import adapt, first_step, PROBE, scaled_error, start
+from ._happen import after_jump, after_look, crossing, first_happening
+from ._locate import AbstractEvents, ENDING, GOING, LOCATING, OVER, REACHED
+from ._rows import (
+    at,
+    LAST,
+    ORDINARY,
+    Problem,
+    Progress,
+    put,
+    Row,
+    Rows,
+    select,
+    Totals,
+    written,
+)
 from ._steps import AbstractSteps, Step
 
 
@@ -22,134 +36,76 @@ from ._steps import AbstractSteps, Step
 UNITS = 16
 
 
-class Rows(NamedTuple):
-    """What a derivative needs of each accepted step, and of each saved state.
-
-    Each array has a last row that is no result: what does not count is written there, or where
-    the next trip overwrites it.
-
-    - `t`, `h`, `x`, `note`: of the steps, at their start; `x` has one row more, for the end.
-    - `parents`: for each saved time, the step in which it is; `saved_note`: of the shorter one.
-    - `saved`: the states there.
-    """
-
-    t: Float[Array, " size1"]
-    h: Float[Array, " size1"]
-    x: Float[Array, "size2 n"]
-    note: Any
-    parents: Int[Array, " nts1"]
-    saved_note: Any
-    saved: Float[Array, "nts1 n"]
-
-
-class Totals(NamedTuple):
-    """Numbers of steps and iterations, the most of any step, the worst residuals at their ends."""
-
-    accepted: IntScalar
-    rejected: IntScalar
-    failed: IntScalar
-    iterations: IntScalar
-    most: IntScalar
-    max_g: FloatScalar
-    max_gdot: FloatScalar
-    max_k: FloatScalar
-
-
-class Progress(NamedTuple):
-    """The carry of the loop.
-
-    - `t`, `x`: where it is; `t_before`, `x_before`: the start of the last accepted step.
-    - `memory`: what the method remembers of that step.
-    - `saved`: how many of the times have been saved.
-    - `stuck`: whether the step size has fallen below what time resolves.
-    - `verdict`: of the method on the last trial.
-    """
-
-    t: FloatScalar
-    x: Float[Array, " n"]
-    t_before: FloatScalar
-    x_before: Float[Array, " n"]
-    memory: Any
-    control: Control
-    probed: BoolScalar
-    saved: IntScalar
-    stuck: BoolScalar
-    verdict: RESULTS
-    totals: Totals
-    rows: Rows | None
-
-
-class Problem(NamedTuple):
-    """What the loop is to do; all of it arrays.
-
-    - `t0`, `t1`, `x0`, `parameters`: the initial value problem.
-    - `ts`: the times to save, in the order of time, shape `(nts,)`.
-    - `first`: the size of the first step; NaN if it is to be chosen.
-    - `tolerances`: of the steps.
-    - `limit`: the largest number of trials.
-    - `going`: whether to start at all.
-    - `memory`: of a step before; `None` if there was none.
-    """
-
-    t0: FloatScalar
-    t1: FloatScalar
-    x0: Float[Array, " n"]
-    parameters: Any
-    ts: Float[Array, " nts"]
-    first: FloatScalar
-    tolerances: Tolerances
-    limit: IntScalar
-    going: BoolScalar
-    memory: Any = None
-
-
 def record(
-    method: AbstractSteps, problem: Problem, size: int | None, equal: bool = False
+    method: AbstractSteps,
+    events: AbstractEvents | None,
+    problem: Problem,
+    size: int | None,
+    equal: bool = False,
+    meter: Any = None,
 ) -> Progress:
     """Run the loop.
 
     **Arguments:**
 
-    - `method`: makes steps.
+    - `method`: makes steps; `events`: what may happen between them.
     - `problem`: see `Problem`.
     - `size`: room for so many accepted steps; `None` keeps none of them.
     - `equal`: whether to make `size` steps of equal size, whatever their errors.
+    - `meter`: shows the progress, if there is one: `state = meter.init()`, `state = meter.step(state,
+        fraction)` and `meter.close(state)`, as those of diffrax.
     """
     span = problem.t1 - problem.t0
     sign = jnp.where(span < 0, -1, 1).astype(span.dtype)
 
     def going(now: Progress) -> BoolScalar:
-        unsaved = (now.saved < problem.ts.size) & _reached(now, problem, sign)
         moving = (sign * (problem.t1 - now.t) > 0) & ~now.stuck
         trials = now.totals.accepted + now.totals.rejected
-        return problem.going & (unsaved | (moving & (trials < problem.limit)))
+        on = moving & (trials < problem.limit)
+        if now.events is not None:
+            phase = now.events.phase
+            on = jnp.where(phase == GOING, on, phase != OVER)
+        return problem.going & (_reached(now, problem, events, sign) | on)
 
-    return jax.lax.while_loop(
-        going, lambda now: _trip(method, problem, sign, now, equal), _begin(method, problem, size)
-    )
+    def trip(now: Progress) -> Progress:
+        return _trip(method, events, problem, sign, now, equal)
+
+    begin = _begin(method, events, problem, size)
+    if meter is None:
+        return jax.lax.while_loop(going, trip, begin)
+
+    def shown(carry):
+        now, state = trip(carry[0]), carry[1]
+        fraction = (now.t - problem.t0) / jnp.where(span == 0, 1, span)
+        return now, meter.step(state, fraction)
+
+    end, state = jax.lax.while_loop(lambda carry: going(carry[0]), shown, (begin, meter.init()))
+    meter.close(state)
+    return end
 
 
-def _reached(now: Progress, problem: Problem, sign: FloatScalar) -> BoolScalar:
-    """Whether the next time to save has been passed."""
+def _reached(
+    now: Progress, problem: Problem, events: AbstractEvents | None, sign: FloatScalar
+) -> BoolScalar:
+    """Whether the next time to save has been passed.
+
+    At an event after which the motion goes on, what is saved is the state after it.
+    """
     if problem.ts.size == 0:
         return jnp.asarray(False)
-    next_time = _at(problem.ts, jnp.minimum(now.saved, problem.ts.size - 1))
-    return (now.saved < problem.ts.size) & (sign * (now.t - next_time) >= 0)
+    next_time = at(problem.ts, jnp.minimum(now.saved, problem.ts.size - 1))
+    ahead = sign * (now.t - next_time)
+    passed = ahead >= 0
+    if events is not None and now.events is not None:
+        phase = now.events.phase
+        passed = jnp.where(phase == REACHED, ahead > 0, passed)
+        passed = passed & (phase != LOCATING) & (phase != ENDING)
+    return (now.saved < problem.ts.size) & passed
 
 
-def _at(rows: Array, index: IntScalar) -> Array:
-    return jax.lax.dynamic_index_in_dim(rows, index, 0, False)
-
-
-def _put(rows: Any, row: Any, index: IntScalar) -> Any:
-    """Rows of arrays, or of PyTrees of them."""
-    write = lambda rows, row: jax.lax.dynamic_update_index_in_dim(
-        rows, jnp.asarray(row, rows.dtype), index, 0
-    )
-    return jax.tree.map(write, rows, row)
-
-
-def _begin(method: AbstractSteps, problem: Problem, size: int | None) -> Progress:
+def _begin(
+    method: AbstractSteps, events: AbstractEvents | None, problem: Problem, size: int | None
+) -> Progress:
     x, t = problem.x0, problem.t0
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros_like(t)
     nts = problem.ts.size
@@ -158,13 +114,14 @@ def _begin(method: AbstractSteps, problem: Problem, size: int | None) -> Progres
     if problem.memory is not None:
         memory = problem.memory
     if size is not None or nts:
-        room = 0 if size is None else size
+        room = 0 if size is None else size + (0 if events is None else events.most + 1)
         notes = lambda n: jax.tree.map(
             lambda like: jnp.zeros((n + 1, *jnp.shape(like)), like.dtype), note
         )
         rows = Rows(
-            jnp.broadcast_to(t, (room + 1,)), jnp.zeros(room + 1, t.dtype),
+            jnp.broadcast_to(t, (room + 2,)), jnp.zeros(room + 1, t.dtype),
             jnp.zeros((room + 2, x.size), x.dtype).at[0].set(x), notes(room),
+            jnp.zeros(room + 1, jnp.int32),
             jnp.zeros(nts + 1, jnp.int32), notes(nts), jnp.broadcast_to(x, (nts + 1, x.size)),
         )  # fmt: skip
     chosen = jnp.isfinite(problem.first)
@@ -177,20 +134,26 @@ def _begin(method: AbstractSteps, problem: Problem, size: int | None) -> Progres
     h = jnp.minimum(h, problem.tolerances.longest)
     known = chosen if method.probes else jnp.asarray(True)
     return Progress(
-        t, x, t, x, memory, start(h), known, zero, jnp.asarray(False), RESULTS.successful,
-        Totals(zero, zero, zero, zero, zero, none, none, none), rows,
+        t, x, t, x, memory, start(h), known, zero, zero, zero, jnp.asarray(False),
+        RESULTS.successful, Totals(zero, zero, zero, zero, zero, none, none, none), rows,
+        None if events is None else first_happening(events, problem),
     )  # fmt: skip
 
 
 def _trip(
-    method: AbstractSteps, problem: Problem, sign: FloatScalar, now: Progress, equal: bool
+    method: AbstractSteps,
+    events: AbstractEvents | None,
+    problem: Problem,
+    sign: FloatScalar,
+    now: Progress,
+    equal: bool,
 ) -> Progress:
-    """One step of the method: to a time that is saved, or onward."""
-    saving = _reached(now, problem, sign)
-    t, x = now.t, now.x
+    """One step of the method: to a time that is saved, to where an event may be, or onward."""
+    saving = _reached(now, problem, events, sign)
+    back = saving
     if equal:
         assert now.rows is not None
-        number = now.rows.t.size - 1
+        number = now.rows.h.size - 1
         h = (problem.t1 - problem.t0) / number
         last = now.totals.accepted == number - 1
     else:
@@ -199,36 +162,40 @@ def _trip(
         last = size >= remaining * (1 - 1e-10)
         h = sign * jnp.where(last, remaining, size)
     if problem.ts.size:
-        next_time = _at(problem.ts, jnp.minimum(now.saved, problem.ts.size - 1))
-        t = jnp.where(saving, now.t_before, t)
-        x = jnp.where(saving, now.x_before, x)
-        h = jnp.where(saving, next_time - t, h)
+        next_time = at(problem.ts, jnp.minimum(now.saved, problem.ts.size - 1))
+        h = jnp.where(saving, next_time - now.t_before, h)
+    if now.events is not None:
+        looking = (now.events.phase == LOCATING) | (now.events.phase == ENDING)
+        back = saving | looking
+        h = jnp.where(looking, now.events.search.at, h)
+    t, x = select(back, (now.t_before, now.x_before), (now.t, now.x))
     step = method.make(problem.parameters, t, h, x, now.memory)
-    after = _after_trial(method, problem, sign, now, step, h, last, equal)
-    if problem.ts.size == 0:
+    rows, bare = now.rows, now._replace(rows=None)
+    after, row = _after_trial(method, problem, sign, bare, step, h, last, equal)
+    if events is not None and now.events is not None:
+        values = events.conditions(problem.of_events, t + h, step.x1) + now.events.offsets
+        after = crossing(events, bare, after, h, values)
+        looked = after_look(events, bare, step, h, values)
+        after, row = select(looking, looked, (after, row))
+        jumping = (now.events.phase == REACHED) & ~saving
+        after, row = jax.lax.cond(
+            jumping,
+            lambda: after_jump(method, events, problem, bare, row),
+            lambda: (after, row),
+        )
+    if rows is None:
         return after
-    kept = _after_saving(now, step)
-    # Both have written their row where the next trip overwrites it unless it counts: no buffer has
-    # to be selected.
-    assert kept.rows is not None and after.rows is not None
-    written = {name: getattr(kept.rows, name) for name in ("parents", "saved_note", "saved")}
-    rows = after.rows._replace(**written)
-    return jax.tree.map(
-        lambda a, b: jnp.where(saving, a, b), kept._replace(rows=None), after._replace(rows=None)
-    )._replace(rows=rows)
-
-
-def _after_saving(now: Progress, step: Step) -> Progress:
-    rows = now.rows
-    assert rows is not None
-    at = now.saved
-    parent = jnp.maximum(now.totals.accepted - 1, 0)
-    rows = rows._replace(
-        parents=_put(rows.parents, parent, at),
-        saved_note=_put(rows.saved_note, step.note, at),
-        saved=_put(rows.saved, step.x1, at),
-    )
-    return now._replace(saved=now.saved + 1, rows=rows)
+    # What does not count is written where the next trip overwrites it: no buffer is selected.
+    if rows.h.size > 1:
+        rows = written(rows, row)
+    if problem.ts.size:
+        rows = rows._replace(
+            parents=put(rows.parents, now.parent, now.saved),
+            saved_note=put(rows.saved_note, step.note, now.saved),
+            saved=put(rows.saved, step.x1, now.saved),
+        )
+        after = select(saving, bare._replace(saved=now.saved + 1), after)
+    return after._replace(rows=rows)
 
 
 def _after_trial(
@@ -240,8 +207,8 @@ def _after_trial(
     h: FloatScalar,
     last: BoolScalar,
     equal: bool,
-) -> Progress:
-    """What a trial, or the probe, leads to."""
+) -> tuple[Progress, Row]:
+    """What a trial, or the probe, leads to; and its row, which is overwritten if it fails."""
     order, tolerances = method.error_order, problem.tolerances
     size, elapsed = jnp.abs(h), sign * (now.t + h - problem.t0)
     good = step.verdict == RESULTS.successful
@@ -253,7 +220,7 @@ def _after_trial(
         first = first_step(tolerances, order, now.x, *step.slopes, size)
         probing = ~now.probed & ~last
         keep = keep & ~probing
-        control = jax.tree.map(lambda a, b: jnp.where(probing, a, b), start(first), control)
+        control = select(probing, start(first), control)
     # Derivatives hold the sizes of steps constant.
     control = stop_gradient(control)
     t1 = jnp.where(last, problem.t1, now.t + h)
@@ -274,20 +241,16 @@ def _after_trial(
         totals.failed + count(failed & ~probing), totals.iterations + step.iterations,
         jnp.maximum(totals.most, step.iterations), *worst,
     )  # fmt: skip
-    rows = now.rows
-    if rows is not None and rows.t.size > 1:
-        # A rejected step is overwritten by the next.
-        i = now.totals.accepted
-        rows = rows._replace(
-            t=_put(rows.t, now.t, i), h=_put(rows.h, h, i), note=_put(rows.note, step.note, i),
-            x=_put(_put(rows.x, now.x, i), step.x1, i + 1),
-        )  # fmt: skip
+    kind = jnp.where(last, LAST, ORDINARY).astype(jnp.int32)
+    row = Row(now.count, now.t, h, now.x, step.note, kind, t1, step.x1)
     scale = jnp.maximum(jnp.abs(now.t), jnp.abs(problem.t1 - problem.t0))
     smallest = UNITS * jnp.finfo(h.dtype).eps * scale
-    select = lambda a, b: jnp.where(keep, a, b)
-    memory = stop_gradient(jax.tree.map(select, step.memory, now.memory))
-    return Progress(
-        select(t1, now.t), select(step.x1, now.x), select(now.t, now.t_before),
-        select(now.x, now.x_before), memory, control, jnp.asarray(True), now.saved,
-        ~keep if equal else ~probing & (control.h <= smallest), step.verdict, totals, rows,
+    moved = (t1, step.x1, now.t, now.x, step.memory, now.count + 1, now.count)
+    stayed = (now.t, now.x, now.t_before, now.x_before, now.memory, now.count, now.parent)
+    t, x, t_before, x_before, memory, number, parent = select(keep, moved, stayed)
+    stuck = ~keep if equal else ~probing & (control.h <= smallest)
+    after = Progress(
+        t, x, t_before, x_before, stop_gradient(memory), control, jnp.asarray(True), number,
+        parent, now.saved, stuck, step.verdict, totals, None, now.events,
     )  # fmt: skip
+    return after, row

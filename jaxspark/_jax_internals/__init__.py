@@ -17,9 +17,6 @@ so; `jax_internals(False)`, or `JAXSPARK_PLAIN=1` in the environment, does witho
 transposes are JAX's: gradients of large systems cost up to twice as much |
 | the same | `computed_once`: a boundary that XLA does not fuse across | 0.10 | \
 `jax.lax.optimization_barrier`, which derivatives pass, too |
-| the same | `any_lane`, `kept_lane`: batched loops of `DiscreteAdjoint` stop early | 0.10 | \
-the loops of `diffrax.DirectAdjoint`, which repeat iterations |
-| `AbstractAdjoint._loop` of diffrax | the same | diffrax 0.7.2 | the same |
 | `jax.extend.core.jaxpr_as_fun`, `ClosedJaxpr` | `opened`: a function's closed-over arrays as \
 operands, for `over_devices` | 0.10 | GSPMD splits the batch: lanes of all devices wait for the \
 slowest |
@@ -34,7 +31,6 @@ is tried once, on numbers, before it is relied on; below, all that its rules nam
 """
 
 from ._attach import attach_derivative as attach_derivative
-from ._lanes import any_lane as any_lane, kept_lane as kept_lane, loop_of as loop_of
 from ._linear_map import LinearMap as LinearMap
 from ._mix import mix as mix
 from ._once import computed_once as computed_once

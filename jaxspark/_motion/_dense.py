@@ -18,7 +18,7 @@ class Recorded(eqx.Module):
 
     - `system`, `integrator`, `parameters`: what was solved, and how.
     - `rows`: of all steps, and some that are none.
-    - `accepted`: how many are.
+    - `count`: how many are.
     - `start`, `end`: the first and the last time.
     """
 
@@ -26,27 +26,28 @@ class Recorded(eqx.Module):
     integrator: AbstractIntegrator
     parameters: Any
     rows: Rows
-    accepted: IntScalar
+    count: IntScalar
     start: FloatScalar
     end: FloatScalar
 
     def evaluate(self, t: FloatScalar) -> tuple[State, State]:
         """The state at a time, of full order and on the constraints; NaN outside the motion."""
         rows, sign = self.rows, jnp.where(self.end < self.start, -1, 1).astype(t.dtype)
-        numbers = jnp.arange(rows.t.size, dtype=jnp.int32)
-        passed = (sign * rows.t <= sign * t) & (numbers < self.accepted)
+        numbers = jnp.arange(rows.h.size, dtype=jnp.int32)
+        # Of two that meet there the earlier one: at an event, the state before it.
+        passed = (sign * rows.t[:-1] < sign * t) & (numbers < self.count)
         row = stop_gradient(jnp.maximum(jnp.sum(passed) - 1, 0))
         before, x, note = rows.t[row], rows.x[row], jax.tree.map(lambda x: x[row], rows.note)
         steps, smooth = self.integrator.steps(self.system)
         # A single step of this size, whatever its error.
         infinite = jnp.full_like(t, jnp.inf)
         problem = Problem(
-            before, t, x, self.parameters, jnp.zeros(0, t.dtype),
+            before, t, x, self.parameters, None, jnp.zeros(0, t.dtype),
             stop_gradient(jnp.abs(t - before)), Tolerances(infinite, infinite, infinite),
             jnp.ones((), jnp.int32), jnp.asarray(True),
             stop_gradient(steps.recalled(before, rows.h[row], x, note)),
         )  # fmt: skip
-        end = trajectory(steps, smooth, problem, 1)
+        end = trajectory((steps, smooth), None, problem, 1)
         inside = (sign * t >= sign * self.start) & (sign * t <= sign * self.end)
         found = jnp.where(inside & (end.t == t), end.x, jnp.nan)
         ny = self.system.ny

@@ -9,12 +9,14 @@ from jaxtyping import Array, Float
 
 from .._consistent import ConstraintResiduals, flat_residuals, multipliers as multipliers_at
 from .._custom_types import Args, FloatScalar, State
-from .._driver import Problem, Progress, Tolerances, trajectory
+from .._driver import OVER, Problem, Progress, Rows, Tolerances, trajectory
 from .._implicit import stop_gradient
 from .._results import RESULTS
 from .._rollout import every, initial_result, Solution, Statistics
 from .._system import AbstractConstrainedSystem, FlatSystem, flatten
 from ._dense import Recorded
+from ._events import Event
+from ._flat_events import flat_events, occurrences
 from ._integrator import AbstractIntegrator
 
 
@@ -24,6 +26,8 @@ class Wanted(NamedTuple):
     - `save_every`, `dense`, `multipliers`: see [`jaxspark.solve`][].
     - `equal`: whether to make `max_steps` steps of equal size.
     - `max_steps`: the largest number of trials, or `None`.
+    - `max_events`: the largest number of events after which the motion goes on.
+    - `progress_meter`: or `None`.
     - `consistency_tol`: of the initial values, or `None`.
     """
 
@@ -32,6 +36,8 @@ class Wanted(NamedTuple):
     dense: bool
     multipliers: bool
     max_steps: int | None
+    max_events: int
+    progress_meter: Any
     consistency_tol: float | None
 
 
@@ -46,6 +52,7 @@ def solve_motion(
     ts: Float[Array, " nts"] | None,
     first_step: FloatScalar,
     tolerances: Tolerances,
+    events: tuple[Event, ...],
     wanted: Wanted,
 ) -> Solution:
     """See [`jaxspark.solve`][].
@@ -61,18 +68,23 @@ def solve_motion(
     initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
     first = initial_result(t0, y, z, initial, wanted.consistency_tol)
     own, size = integrator.prepared(flat), wanted.max_steps
+    happens, of_events = None, None
+    if events:
+        most = wanted.max_events if any(event.reset is not None for event in events) else 0
+        happens, of_events = flat_events(events, own, args, most)
     problem = Problem(
-        t0, t1, jnp.concatenate([y, z]), integrator.parameters(own, tolerances),
+        t0, t1, jnp.concatenate([y, z]), integrator.parameters(own, tolerances), of_events,
         jnp.zeros(0, t0.dtype) if ts is None else ts, stop_gradient(first_step),
         stop_gradient(tolerances), jnp.asarray(2**30 if size is None else size, jnp.int32),
         first == RESULTS.successful,
     )  # fmt: skip
-    end = trajectory(*integrator.steps(own), problem, size, wanted.equal)
+    end = trajectory(
+        integrator.steps(own), happens, problem, size, wanted.equal, wanted.progress_meter
+    )
     dense = None
     if wanted.dense:
         assert end.rows is not None
-        rows, accepted = end.rows, end.totals.accepted
-        dense = Recorded(own, integrator, problem.parameters, rows, accepted, t0, end.t)
+        dense = Recorded(own, integrator, problem.parameters, end.rows, end.count, t0, end.t)
     result = _result(problem, end, first, ts)
     if not wanted.equal:
         result = integrator.reason(own, end, result)
@@ -83,10 +95,14 @@ def solve_motion(
 
 def _result(problem: Problem, end: Progress, first: RESULTS, ts: Any) -> RESULTS:
     arrived = end.t == problem.t1
+    if end.events is not None:
+        arrived = arrived | (end.events.phase == OVER)
     failed = end.verdict != RESULTS.successful
     result = RESULTS.where(end.stuck, RESULTS.step_size_too_small, RESULTS.max_steps_reached)
     result = RESULTS.where(end.stuck & failed, end.verdict, result)
     result = RESULTS.where(arrived, RESULTS.successful, result)
+    if end.events is not None:
+        result = RESULTS.where(end.events.phase == OVER, end.events.verdict, result)
     if ts is not None:
         # Only where `ts` is traced: else it was checked before.
         low, high = jnp.minimum(problem.t0, problem.t1), jnp.maximum(problem.t0, problem.t1)
@@ -112,8 +128,7 @@ def _solution(
     rows, totals = end.rows, end.totals
     if wanted.save_every is not None:
         assert rows is not None
-        passed = jnp.arange(rows.t.size, dtype=jnp.int32) < totals.accepted
-        saved_times, saved = jnp.where(passed, rows.t, end.t), rows.x[:-1]
+        saved_times, saved, passed = _starts(end, rows)
         saved_times, saved, passed = every(wanted.save_every, (saved_times, saved, passed))
     elif ts is not None:
         assert rows is not None
@@ -138,7 +153,20 @@ def _solution(
     initial = ConstraintResiduals(
         flat.unravel_lam(initial.g), flat.unravel_lam(initial.gdot), flat.unravel_psi(initial.k)
     )
+    happened = None if end.events is None else occurrences(end.events, unravel)
     return Solution(
         saved_times, ys, zs, reported, end.t, y1, z1, result,
-        stop_gradient(stats), initial, interpolation=dense,
+        stop_gradient(stats), initial, events=happened, interpolation=dense,
     )  # fmt: skip
+
+
+def _starts(end: Progress, rows: Rows) -> tuple[Array, Array, Array]:
+    """Times and states at the starts of all steps, and which rows are such."""
+    passed = jnp.arange(rows.h.size, dtype=jnp.int32) < end.count
+    times, states = jnp.where(passed, rows.t[:-1], end.t), rows.x[:-1]
+    if end.events is None:
+        return times, states, passed
+    # A jump is no step: of the states at an event that after it is saved.
+    passed = passed & (rows.kind >= 0)
+    order = jnp.argsort(~passed, stable=True)
+    return jnp.where(passed, times, end.t)[order], states[order], passed[order]

@@ -11,7 +11,6 @@ from .._tableau import RolloutMethod
 
 
 Method = RolloutMethod | GGL | diffrax.AbstractERK
-OWN_STEPS = KnownSteps | diffrax.AbstractStepSizeController
 
 
 def check_kinds(system: Any, y0: Any, method: Any, steps: Any) -> None:
@@ -29,8 +28,9 @@ def check_kinds(system: Any, y0: Any, method: Any, steps: Any) -> None:
             "method must be one such as Gauss(3) or DOP853(), an explicit Runge-Kutta method of "
             f'diffrax, or "auto"; got {method!r}.'
         )
-    if not (steps is None or isinstance(steps, OWN_STEPS)):
+    if not (steps is None or isinstance(steps, KnownSteps)):
         raise TypeError(
-            "steps must be such as jaxspark.EqualSteps(100) or jaxspark.GivenSteps(times), or a "
-            f"step size controller of diffrax; got {steps!r}."
+            "steps must be such as jaxspark.EqualSteps(100) or jaxspark.GivenSteps(times); got "
+            f"{steps!r}. Controllers of diffrax are for diffrax.diffeqsolve, with "
+            "jaxspark.DiffraxSolver."
         )

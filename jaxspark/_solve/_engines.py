@@ -1,4 +1,4 @@
-"""What `solve` hands over to: steps of known sizes, implicit methods, explicit ones."""
+"""What `solve` hands over to: steps of known sizes in a scan, or a motion by any integrator."""
 
 from typing import Any, NamedTuple
 
@@ -6,20 +6,11 @@ import diffrax
 import jax
 import jax.numpy as jnp
 
-from .._adaptive import (
-    check_sizes,
-    check_times,
-    DiscreteAdjoint,
-    DOP853,
-    filled_tolerances,
-    GGLIntegrator,
-    solve_by_tolerances,
-    SparkIntegrator,
-)
+from .._adaptive import DOP853, GGLIntegrator, SparkIntegrator
 from .._custom_types import Args, State
 from .._driver import LARGEST, Tolerances
 from .._explicit import dop853_tableau, ExplicitIntegrator, tableau_of_diffrax
-from .._motion import AbstractIntegrator, solve_motion, Wanted
+from .._motion import AbstractIntegrator, as_events, solve_motion, Wanted
 from .._rollout import (
     EqualSteps,
     known_steps,
@@ -32,6 +23,7 @@ from .._stiff import GGL
 from .._system import AbstractConstrainedSystem
 from .._tableau import AbstractSparkMethod, RolloutMethod
 from ._options import Options, refuse_of_newton, refuse_of_tolerances
+from ._times import check_sizes, check_times, filled_tolerances
 
 
 class Task(NamedTuple):
@@ -48,13 +40,8 @@ class Task(NamedTuple):
     tolerance: float | None
 
 
-def by_steps(method: Any, task: Task) -> Solution:
+def by_steps(method: RolloutMethod, task: Task) -> Solution:
     """With steps whose sizes are known."""
-    if not isinstance(method, RolloutMethod):
-        raise TypeError(
-            f"Steps of known sizes are for SPARK methods such as Gauss(2); got {method!r}. With "
-            "jaxspark.GGL give a controller such as diffrax.StepTo."
-        )
     system, start, times, options, tolerance = task
     refuse_of_tolerances(options)
     assert isinstance(options.steps, KnownSteps)
@@ -67,22 +54,27 @@ def by_steps(method: Any, task: Task) -> Solution:
 
 
 def by_sizes(method: Any, task: Task) -> Solution:
-    """With steps whose sizes follow from tolerances, or from a controller; or explicit ones."""
+    """With steps that follow from tolerances; or equal ones of explicit and stiff methods."""
     system, start, (t0, t1), options, tolerance = task
     dtype = jnp.result_type(*jax.tree.leaves(start[0]))
     t0 = 0.0 if t0 is None else t0
-    equal = options.steps if isinstance(options.steps, EqualSteps) else None
-    if isinstance(method, diffrax.AbstractERK):
+    explicit = isinstance(method, diffrax.AbstractERK)
+    if explicit:
         refuse_of_newton(options)
-        if equal is not None:
-            t0, t1, options = _of_equal_steps(equal, t0, t1, options, dtype)
     elif not isinstance(method, AbstractSparkMethod | GGL):
         raise TypeError(
             f"The method {method!r} is for steps of known sizes: give "
             "steps=jaxspark.EqualSteps(...)."
         )
     elif options.checkpoint is not None:
-        raise ValueError("checkpoint is for steps of known sizes; see adjoint.")
+        raise ValueError("checkpoint is for steps of known sizes.")
+    if isinstance(options.steps, EqualSteps):
+        t0, t1, options = _of_equal_steps(options.steps, t0, t1, options, dtype)
+    elif options.steps is not None:
+        raise ValueError(
+            f"{options.steps!r} are for SPARK methods such as Gauss(2); steps of {method!r} are "
+            "EqualSteps, or follow from tolerances."
+        )
     if t1 is None:
         raise ValueError("Give the final time t1.")
     t0, t1 = jnp.asarray(t0, dtype), jnp.asarray(t1, dtype)
@@ -90,28 +82,16 @@ def by_sizes(method: Any, task: Task) -> Solution:
     saved = options.save_every is not None
     check_times([t0, t1], ts, saved, options.dense, options.max_steps, options.max_events)
     check_sizes(options.first_step, options.max_step)
-    others = [options.asked()[name] for name in ("events", "adjoint", "progress_meter")]
-    if not isinstance(method, diffrax.AbstractERK) and options.steps is None and not any(others):
-        return _implicitly(method, Task(system, start, (t0, t1), options, tolerance), ts)
-    if not isinstance(method, diffrax.AbstractERK):
-        adjoint, meter = options.adjoint, options.progress_meter
-        return solve_by_tolerances(
-            system, method, *start, (t0, t1), ts,
-            (options.rtol, options.atol, options.first_step, options.max_step, options.steps),
-            options.save_every, options.dense, options.multipliers,
-            (options.events, options.max_events, options.max_steps),
-            DiscreteAdjoint() if adjoint is None else adjoint,
-            diffrax.NoProgressMeter() if meter is None else meter,
-            (options.newton, options.linear_solver, options.predict), tolerance,
-        )  # fmt: skip
-    return _explicitly(method, Task(system, start, (t0, t1), options, tolerance), ts)
+    task = Task(system, start, (t0, t1), options, tolerance)
+    return (_explicitly if explicit else _implicitly)(method, task, ts)
 
 
 def _of_equal_steps(
     equal: EqualSteps, t0: Any, t1: Any, options: Options, dtype: Any
 ) -> tuple[Any, Any, Options]:
     """Of one size: errors, and with them tolerances, do not count."""
-    refuse = [name for name in ("rtol", "atol", "first_step", "max_step") if options.asked()[name]]
+    names = ("rtol", "atol", "first_step", "max_step", "events")
+    refuse = [name for name in names if options.asked()[name]]
     if refuse:
         raise ValueError(f"Equal steps have no {', '.join(refuse)}.")
     t0, h, number, _ = known_steps(equal, t0, t1, dtype)
@@ -141,6 +121,8 @@ def _implicitly(method: Any, task: Task, ts: Any) -> Solution:
             "jaxspark.GGL has a Newton iteration of its own, with a fresh matrix every time: "
             "newton and linear_solver are for other methods. GGL(method, newton=...) chooses how."
         )
+    if isinstance(options.steps, EqualSteps):
+        return _moved(GGLIntegrator(method), jnp.asarray(jnp.inf, dtype), task, ts)
     _, atol = filled_tolerances(options.rtol, options.atol, dtype)
     if not isinstance(atol, jax.core.Tracer) and atol == 0:
         raise ValueError("jaxspark.GGL needs atol > 0: coordinates may pass through zero.")
@@ -160,6 +142,7 @@ def _moved(integrator: AbstractIntegrator, longest: Any, task: Task, ts: Any) ->
     wanted = Wanted(
         options.save_every, isinstance(options.steps, EqualSteps), options.dense,
         options.multipliers, None if options.max_steps is None else int(options.max_steps),
-        tolerance,
+        int(options.max_events), options.progress_meter, tolerance,
     )  # fmt: skip
-    return solve_motion(system, integrator, *start, times, ts, first, tolerances, wanted)
+    events = as_events(options.events)
+    return solve_motion(system, integrator, *start, times, ts, first, tolerances, events, wanted)

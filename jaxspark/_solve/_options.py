@@ -2,23 +2,20 @@
 
 from typing import Any, NamedTuple
 
-import diffrax
-
-from .._adaptive import DiscreteAdjoint
 from .._kkt import LinearSolver
 from .._rollout import Checkpoint, EqualSteps, KnownSteps
 from .._step import NewtonOptions
 
 
 OPTIONAL = (
-    "rtol atol first_step max_step ts events adjoint checkpoint progress_meter newton linear_solver"
+    "rtol atol first_step max_step ts events checkpoint progress_meter newton linear_solver"
 ).split()
 
 
 class Options(NamedTuple):
     """What `solve` is asked for beyond the initial value problem; `None` where by default."""
 
-    steps: KnownSteps | diffrax.AbstractStepSizeController | None
+    steps: KnownSteps | None
     rtol: Any
     atol: Any
     first_step: Any
@@ -30,9 +27,8 @@ class Options(NamedTuple):
     multipliers: bool
     events: Any
     max_events: int
-    adjoint: diffrax.AbstractAdjoint | None
     checkpoint: Checkpoint | None
-    progress_meter: diffrax.AbstractProgressMeter | None
+    progress_meter: Any
     newton: NewtonOptions | None
     linear_solver: LinearSolver | None
     predict: bool
@@ -40,15 +36,12 @@ class Options(NamedTuple):
     def asked(self) -> dict[str, bool]:
         """By name, whether an option that not all methods have is asked for."""
         asked = {name: getattr(self, name) is not None for name in OPTIONAL}
-        # A default that is spelt out is none.
-        asked["adjoint"] &= type(self.adjoint) is not DiscreteAdjoint
-        asked["progress_meter"] &= type(self.progress_meter) is not diffrax.NoProgressMeter
         asked["dense=True"], asked["predict=False"] = self.dense, not self.predict
         return asked
 
 
-OF_TOLERANCES = "rtol atol first_step max_step ts events adjoint progress_meter dense=True".split()
-OF_NEWTON = "events adjoint checkpoint progress_meter newton linear_solver predict=False".split()
+OF_TOLERANCES = "rtol atol first_step max_step ts events progress_meter dense=True".split()
+OF_NEWTON = "checkpoint newton linear_solver predict=False".split()
 
 
 def refuse_of_tolerances(options: Options) -> None:

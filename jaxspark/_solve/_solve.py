@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any, Literal
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,7 +24,7 @@ from .._rollout import (
 )
 from .._step import NewtonOptions
 from .._system import AbstractConstrainedSystem, as_args, as_state
-from .._tableau import Gauss
+from .._tableau import Gauss, RolloutMethod
 from ._auto import check_known, choose, TRIED
 from ._checks import check_kinds, Method
 from ._default import Choice, default_method
@@ -42,7 +41,7 @@ def solve(
     t0: RealScalarLike | None = None,
     t1: RealScalarLike | None = None,
     method: Method | Literal["auto"] | None = None,
-    steps: KnownSteps | diffrax.AbstractStepSizeController | None = None,
+    steps: KnownSteps | None = None,
     rtol: RealScalarLike | None = None,
     atol: RealScalarLike | None = None,
     first_step: RealScalarLike | None = None,
@@ -54,9 +53,8 @@ def solve(
     multipliers: bool = False,
     events: Any = None,
     max_events: int = 16,
-    adjoint: diffrax.AbstractAdjoint | None = None,
     checkpoint: Checkpoint | None = None,
-    progress_meter: diffrax.AbstractProgressMeter | None = None,
+    progress_meter: Any = None,
     newton: NewtonOptions | None = None,
     linear_solver: LinearSolver | None = None,
     predict: bool = True,
@@ -83,7 +81,7 @@ def solve(
         such as `jaxspark.Gauss(3)`; or [`jaxspark.GGL`][] for what is stiff. A
         [`jaxspark.Composition`][] is for steps of known sizes. Explicit methods take the least time
         to compile and, unless the motion is stiff, to run. They are for ideal constraint forces,
-        and without `events` and the options that concern Newton's iteration or diffrax. Default:
+        and without the options that concern Newton's iteration. Default:
         `DOP853()`; where that is impossible, and for more than 64 velocities of a system of
         blocks, `Gauss(3)`; for steps of known sizes `Gauss(2)`; for `friction` `Lobatto(3)`.
         `"auto"` makes 64 steps of `DOP853()` first and, if many more are needed, as many of `GGL`,
@@ -92,9 +90,7 @@ def solve(
     - `steps`: `None` for steps whose sizes follow from tolerances. [`jaxspark.EqualSteps`][]; for
         SPARK methods [`jaxspark.GivenSteps`][], which determine all times, so leave out `t0` and
         `t1`, or [`jaxspark.StepDensity`][], reversible ones of variable size, which determine the
-        final time; or, for SPARK methods and `GGL`, a controller of diffrax in place of
-        [`jaxspark.PIController`][] and the tolerances. If that has none, `GGL` iterates nearly to
-        rounding error.
+        final time.
     - `rtol`, `atol`: relative and absolute tolerance of positions and velocities. Default: 1e-6
         in double and 1e-3 in single precision, and `atol = rtol`. The error of a smooth motion at
         a given time is proportional to them.
@@ -102,28 +98,23 @@ def solve(
         tenth of the interval (`GGL`: unlimited). What happens within less than that, in a motion
         that is otherwise quiet, can be missed: then give a smaller `max_step`. Infinity removes
         the limit.
-    - `max_steps`: with tolerances, the largest number of steps, rejected ones included, from one
-        event to the next. `None`: any number, but no reverse-mode derivatives, `save_every` or
+    - `max_steps`: with tolerances, the largest number of steps, rejected ones included. `None`:
+        any number, but no reverse-mode derivatives, `save_every` or
         `dense`.
     - `ts`: times to save, in order, between `t0` and `t1`. The states there are of full order; at
         the time of an event, that after it.
     - `save_every`: 1 saves the start and every state after a step, `n` every n-th, and the end.
-        With tolerances there are rows for `max_steps` steps, and for each event one more; those
+        With tolerances there are rows for `max_steps` steps, and for events some more; those
         after the end repeat it. Default: the start and the end.
     - `dense`: whether to keep what `solution.evaluate(t)` needs.
     - `multipliers`: whether to report the multipliers at the saved times, to full order.
     - `events`: a [`jaxspark.Event`][] or several.
     - `max_events`: how many of them may occur after which the motion goes on.
-    - `adjoint`: how diffrax differentiates. [`jaxspark.DiscreteAdjoint`][], the default, admits
-        every derivative, forward and reverse and of any order.
-        `diffrax.RecursiveCheckpointAdjoint()` keeps less for reverse mode, takes longer, and admits
-        no `jax.jvp`; it computes steps again, whose sizes are then off by about eps / rtol,
-        relatively, and the gradient by as much.
     - `checkpoint`: what the backward pass keeps of steps of known sizes: `"stages"`, the default,
         the converged stages of each step; `"none"` the linearised equations and the factors of K2
         and K3 too, which is faster for some ten coordinates; `"sqrt"` or a number of steps only the
         first state of each segment, at the price of one more forward pass.
-    - `progress_meter`: for instance `diffrax.TqdmProgressMeter()`.
+    - `progress_meter`: for instance `diffrax.TqdmProgressMeter()`; with tolerances.
     - `newton`: tolerances and Jacobian of the Newton iteration, [`jaxspark.NewtonOptions`][]; not
         for [`jaxspark.GGL`][]. With tolerances a step that needs more than 50 iterations is tried
         again with half its size, which costs less.
@@ -159,7 +150,7 @@ def solve(
         save_every = int(save_every)
     options = Options(
         steps, rtol, atol, first_step, max_step, max_steps, ts, save_every, bool(dense),
-        bool(multipliers), events, max_events, adjoint, checkpoint, progress_meter, newton,
+        bool(multipliers), events, max_events, checkpoint, progress_meter, newton,
         linear_solver, bool(predict),
     )  # fmt: skip
     task, why = Task(system, (y0, z0, args), (t0, t1), options, tolerance), ""
@@ -169,11 +160,10 @@ def solve(
             choice = _by_first_steps(task)
         method, why = choice
     no_steps = isinstance(steps, EqualSteps) and steps.number == 0
-    explicit = isinstance(method, diffrax.AbstractERK)
-    if explicit and no_steps:
+    if no_steps and not isinstance(method, RolloutMethod):
         # Nothing is to be done, by any method.
-        method, explicit = Gauss(2), False
-    if isinstance(steps, KnownSteps) and not explicit:
+        method = Gauss(2)
+    if isinstance(steps, KnownSteps) and isinstance(method, RolloutMethod):
         solution = by_steps(method, task)
     else:
         solution = by_sizes(method, task)

@@ -30,6 +30,6 @@ OTHERS = """
     reduce_precision rng_bit_generator rng_uniform shard_map sharding_constraint swap threefry2x32
 """
 # Those of this package.
-OWN = "any_lane attach_derivative computed_once kept_lane mix"
+OWN = "attach_derivative computed_once mix"
 
 WITHOUT_RULE = frozenset(" ".join((ELEMENTWISE, WHOLE, OTHERS, OWN)).split())

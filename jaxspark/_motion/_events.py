@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -88,63 +87,6 @@ def value(event: Event, t: RealScalarLike, state: Any, args: Args) -> FloatScala
             f"{out.shape} and dtype {out.dtype}."
         )
     return out
-
-
-def _plain(event: Event) -> bool | None:
-    return None if event.direction is None else bool(event.direction)
-
-
-def offsets(
-    events: tuple[Event, ...],
-    t: FloatScalar,
-    y: State,
-    z: State,
-    args: Args,
-    changes: Float[Array, " events"],
-) -> Float[Array, " events"]:
-    """What is to be added to conditions that are zero at the start, but for rounding errors.
-
-    Right after an event its condition has either sign. On the wrong side, where it would have to
-    cross zero before the event could occur again, the next event might pass unnoticed.
-
-    **Arguments:**
-
-    - `changes`: how much each condition changed in the step that ended here with its event; zero
-        if there was none. Values far below are rounding errors.
-    """
-    if not events:
-        return changes
-    found = []
-    for event, change in zip(events, changes, strict=True):
-        side = 1 if _plain(event) is False else -1
-        start = jax.lax.stop_gradient(value(event, t, (y, z), args))
-        wrong = (side * start <= 0) & (jnp.abs(start) <= 1e-6 * change)
-        wrong = wrong & (event.direction is not None)
-        limits = jnp.finfo(start.dtype)
-        # Enough for the sum with the condition to lie on the right side after rounding.
-        tiny = jnp.maximum(4 * limits.eps * jnp.abs(start), limits.tiny)
-        found.append(jnp.where(wrong, side * tiny - start, 0))
-    return jnp.stack(found)
-
-
-def diffrax_event(
-    events: tuple[Event, ...], forward: RealScalarLike, offsets: Float[Array, " events"]
-) -> diffrax.Event | None:
-    """All of them as diffrax wants them, to end a solve after the step with the first one.
-
-    **Arguments:**
-
-    - `forward`: 1 or -1, for diffrax counts time upward in any case.
-    - `offsets`: added to the conditions.
-    """
-    if not events:
-        return None
-
-    def condition(event, offset):
-        return lambda t, y, args, **_: value(event, t * forward, y, args) + offset
-
-    conditions = [condition(*pair) for pair in zip(events, offsets, strict=True)]
-    return diffrax.Event(conditions, direction=[_plain(event) for event in events])
 
 
 def reset_state(
