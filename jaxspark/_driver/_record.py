@@ -52,8 +52,8 @@ def record(
     - `problem`: see `Problem`.
     - `size`: room for so many accepted steps; `None` keeps none of them.
     - `equal`: whether to make `size` steps of equal size, whatever their errors.
-    - `meter`: shows the progress, if there is one: `state = meter.init()`, `state = meter.step(state,
-        fraction)` and `meter.close(state)`, as those of diffrax.
+    - `meter`: shows the progress, if there is one, by `state = meter.init()`, `state =
+        meter.step(state, fraction)` and `meter.close(state)`, as those of diffrax.
     """
     span = problem.t1 - problem.t0
     sign = jnp.where(span < 0, -1, 1).astype(span.dtype)
