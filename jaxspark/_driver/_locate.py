@@ -4,6 +4,7 @@ import abc
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
@@ -12,7 +13,7 @@ from .._results import RESULTS
 
 # What comes next: a step; a shorter one, to locate an event; one that ends there; the jump of the
 # state, after all earlier times have been saved; nothing.
-GOING, LOCATING, ENDING, REACHED, OVER = range(5)
+GOING, LOCATING, ENDING, REACHED, OVER = (np.int32(i) for i in range(5))
 MOST_TRIPS = 60
 
 
