@@ -62,7 +62,8 @@ class SparkSteps(ImplicitSteps):
     ):
         super().__init__(static)
         self.tableau, self.newton = method.tableau, newton
-        self.linear_solver, self.predict = linear_solver, predict
+        self.linear_solver: LinearSolver | None = linear_solver
+        self.predict = predict
 
     @property
     def error_order(self) -> int:

@@ -50,7 +50,7 @@ class FlatEvents(AbstractEvents):
         """The state after the `reset`, on the constraints again."""
         events, flat, state, args = self._at(parameters, x)
         occurred = jnp.arange(len(events), dtype=jnp.int32) == which
-        new = reset_state(events, occurred, t, *state, args)
+        new = reset_state(events, occurred, t, state[0], state[1], args)
         y, z = (jax.flatten_util.ravel_pytree(part)[0].astype(x.dtype) for part in new)
         y, z, good = flat_project(flat, t, y, z)
         return jnp.concatenate([y, z]), good

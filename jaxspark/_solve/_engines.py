@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import diffrax
 import jax
+import jax.core
 import jax.numpy as jnp
 
 from .._adaptive import DOP853, GGLIntegrator, SparkIntegrator
@@ -83,7 +84,9 @@ def by_sizes(method: Any, task: Task) -> Solution:
     check_times([t0, t1], ts, saved, options.dense, options.max_steps, options.max_events)
     check_sizes(options.first_step, options.max_step)
     task = Task(system, start, (t0, t1), options, tolerance)
-    return (_explicitly if explicit else _implicitly)(method, task, ts)
+    if isinstance(method, diffrax.AbstractERK):
+        return _explicitly(method, task, ts)
+    return _implicitly(method, task, ts)
 
 
 def _of_equal_steps(
@@ -104,7 +107,7 @@ def _explicitly(method: diffrax.AbstractERK, task: Task, ts: Any) -> Solution:
     kind = type(method)
     tableau = dop853_tableau() if kind is DOP853 else tableau_of_diffrax(kind)
     longest = LARGEST * jnp.abs(task.times[1] - task.times[0])
-    return _moved(ExplicitIntegrator(tableau), longest, task, ts)
+    return _moved(ExplicitIntegrator(tableau=tableau), longest, task, ts)
 
 
 def _implicitly(method: Any, task: Task, ts: Any) -> Solution:
@@ -114,7 +117,10 @@ def _implicitly(method: Any, task: Task, ts: Any) -> Solution:
     if not isinstance(method, GGL):
         newton = NewtonOptions(max_iterations=50) if options.newton is None else options.newton
         check_newton(newton, options.linear_solver)
-        integrator = SparkIntegrator(method, newton, options.linear_solver, options.predict)
+        integrator = SparkIntegrator(
+            method=method, newton=newton, linear_solver=options.linear_solver,
+            predict=options.predict,
+        )  # fmt: skip
         return _moved(integrator, longest, task, ts)
     if options.newton is not None or options.linear_solver is not None:
         raise ValueError(
@@ -122,11 +128,11 @@ def _implicitly(method: Any, task: Task, ts: Any) -> Solution:
             "newton and linear_solver are for other methods. GGL(method, newton=...) chooses how."
         )
     if isinstance(options.steps, EqualSteps):
-        return _moved(GGLIntegrator(method), jnp.asarray(jnp.inf, dtype), task, ts)
+        return _moved(GGLIntegrator(method=method), jnp.asarray(jnp.inf, dtype), task, ts)
     _, atol = filled_tolerances(options.rtol, options.atol, dtype)
     if not isinstance(atol, jax.core.Tracer) and atol == 0:
         raise ValueError("jaxspark.GGL needs atol > 0: coordinates may pass through zero.")
-    return _moved(GGLIntegrator(method), jnp.asarray(jnp.inf, dtype), task, ts)
+    return _moved(GGLIntegrator(method=method), jnp.asarray(jnp.inf, dtype), task, ts)
 
 
 def _moved(integrator: AbstractIntegrator, longest: Any, task: Task, ts: Any) -> Solution:
