@@ -25,7 +25,7 @@ from ._implicit_steps import ImplicitSteps
 
 # Of the longest step, or the state over its rate: the first size. Stiff forces, which may be large
 # at the start, are no reason for short steps.
-FIRST = 1e-2
+FIRST = 1e-3
 
 
 class Memory(NamedTuple):

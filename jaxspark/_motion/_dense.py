@@ -40,10 +40,10 @@ class Recorded(eqx.Module):
         before, x, note = rows.t[row], rows.x[row], jax.tree.map(lambda x: x[row], rows.note)
         steps, smooth = self.integrator.steps(self.system)
         # A single step of this size, whatever its error.
-        infinite = jnp.full_like(t, jnp.inf)
+        infinite, zero = jnp.full_like(t, jnp.inf), jnp.zeros_like(t)
         problem = Problem(
             before, t, x, self.parameters, None, jnp.zeros(0, t.dtype),
-            stop_gradient(jnp.abs(t - before)), Tolerances(infinite, infinite, infinite),
+            stop_gradient(jnp.abs(t - before)), Tolerances(zero, infinite, infinite),
             jnp.ones((), jnp.int32), jnp.asarray(True),
             stop_gradient(steps.recalled(before, rows.h[row], x, note)),
         )  # fmt: skip

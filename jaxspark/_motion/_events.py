@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from .._custom_types import Args, FloatScalar, Function, RealScalarLike, State
 from .._system import check_like, require_callable
@@ -90,18 +89,10 @@ def value(event: Event, t: RealScalarLike, state: Any, args: Args) -> FloatScala
 
 
 def reset_state(
-    events: tuple[Event, ...],
-    mask: Bool[Array, " events"],
-    t: FloatScalar,
-    y: State,
-    z: State,
-    args: Args,
+    event: Event, t: FloatScalar, y: State, z: State, args: Args
 ) -> tuple[State, State]:
-    """The state after the one event that occurred, before its projection."""
-    after = (y, z)
-    for event, occurred in zip(events, mask, strict=True):
-        if event.reset is not None:
-            new = event.reset(t, y, z, args)
-            check_like("reset(t, y, z, args)", tuple(new), (y, z), "the state (y, z)")
-            after = jax.tree.map(lambda a, b, on=occurred: jnp.where(on, a, b), tuple(new), after)
-    return after
+    """The state after an event, before its projection."""
+    assert event.reset is not None
+    new = tuple(event.reset(t, y, z, args))
+    check_like("reset(t, y, z, args)", new, (y, z), "the state (y, z)")
+    return new

@@ -21,8 +21,9 @@ class FlatEvents(AbstractEvents):
 
     **Arguments:**
 
-    - `static`: events, flat system and args without their arrays, which come as `parameters`.
-    - `events`: the same, for what is known of them without arrays.
+    - `static`: the flat system, conditions and resets, as functions of `(t, y, z)`, without their
+        arrays, which come as `parameters`.
+    - `events`: what is known of them without arrays.
     - `most`: how many may occur after which the motion goes on.
     """
 
@@ -33,34 +34,63 @@ class FlatEvents(AbstractEvents):
         )
         self.jumps = tuple(event.reset is not None for event in events)
 
-    def _at(self, parameters: Any, x: Float[Array, " n"]) -> tuple[Any, FlatSystem, Any, Args]:
-        events, flat, args = eqx.combine(*parameters, self.static)
-        return events, flat, (flat.unravel_y(x[: flat.ny]), flat.unravel_z(x[flat.ny :])), args
+    def _at(self, parameters: Any, x: Float[Array, " n"]) -> tuple[FlatSystem, Any, Any, Any]:
+        flat, conditions, resets = eqx.combine(*parameters, self.static)
+        state = (flat.unravel_y(x[: flat.ny]), flat.unravel_z(x[flat.ny :]))
+        return flat, conditions, resets, state
 
     def conditions(
         self, parameters: Any, t: FloatScalar, x: Float[Array, " n"]
     ) -> Float[Array, " events"]:
         """Their values."""
-        events, _, state, args = self._at(parameters, x)
-        return jnp.stack([value(event, t, state, args).astype(x.dtype) for event in events])
+        _, conditions, _, state = self._at(parameters, x)
+        return jnp.stack([condition(t, *state).astype(x.dtype) for condition in conditions])
 
     def jump(
         self, parameters: Any, which: IntScalar, t: FloatScalar, x: Float[Array, " n"]
     ) -> tuple[Float[Array, " n"], BoolScalar]:
         """The state after the `reset`, on the constraints again."""
-        events, flat, state, args = self._at(parameters, x)
-        occurred = jnp.arange(len(events), dtype=jnp.int32) == which
-        new = reset_state(events, occurred, t, state[0], state[1], args)
-        y, z = (jax.flatten_util.ravel_pytree(part)[0].astype(x.dtype) for part in new)
-        y, z, good = flat_project(flat, t, y, z)
+        flat, _, resets, state = self._at(parameters, x)
+        for number, reset in enumerate(resets):
+            if reset is not None:
+                new = reset(t, *state)
+                x = jnp.where(which == number, _vector(new, x.dtype), x)
+        y, z, good = flat_project(flat, t, x[: flat.ny], x[flat.ny :])
         return jnp.concatenate([y, z]), good
 
 
+def _vector(state: Any, dtype: Any) -> Float[Array, " n"]:
+    parts = [jax.flatten_util.ravel_pytree(part)[0] for part in state]
+    return jnp.concatenate(parts).astype(dtype)
+
+
 def flat_events(
-    events: tuple[Event, ...], flat: FlatSystem, args: Args, most: int
+    events: tuple[Event, ...], flat: FlatSystem, t: FloatScalar, x: Any, args: Args, most: int
 ) -> tuple[FlatEvents, Any]:
-    """Events for a system, and their parameters: arrays that are differentiated, and others."""
-    arrays, static = eqx.partition((events, flat, args), eqx.is_array)
+    """Events for a system, and their parameters: arrays that are differentiated, and others.
+
+    What conditions and resets close over, which may be traced, is among them.
+
+    **Arguments:**
+
+    - `t`, `x`: a time and a state, of which shapes matter.
+    - `args`: which they are given.
+    """
+    state = (flat.unravel_y(x[: flat.ny]), flat.unravel_z(x[flat.ny :]))
+
+    def closed(function: Callable[..., Any]) -> Any:
+        return eqx.filter_closure_convert(function, t, *state)
+
+    conditions = [
+        closed(lambda t, y, z, event=event: value(event, t, (y, z), args)) for event in events
+    ]
+    resets = [
+        None
+        if event.reset is None
+        else closed(lambda t, y, z, event=event: reset_state(event, t, y, z, args))
+        for event in events
+    ]
+    arrays, static = eqx.partition((flat, conditions, resets), eqx.is_array)
     parameters = eqx.partition(arrays, eqx.is_inexact_array)
     return FlatEvents(static, events, most), parameters
 

@@ -71,7 +71,7 @@ def solve_motion(
     happens, of_events = None, None
     if events:
         most = wanted.max_events if any(event.reset is not None for event in events) else 0
-        happens, of_events = flat_events(events, own, args, most)
+        happens, of_events = flat_events(events, own, t0, jnp.concatenate([y, z]), args, most)
     problem = Problem(
         t0, t1, jnp.concatenate([y, z]), integrator.parameters(own, tolerances), of_events,
         jnp.zeros(0, t0.dtype) if ts is None else ts, stop_gradient(first_step),
