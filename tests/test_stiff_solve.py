@@ -61,7 +61,8 @@ EXPECTED = [
     ("spring", RadauIIA(2), (10, 33, 4e-4), (32, 99, 7e-6)),
     ("spring", RadauIIA(3), (7, 27, 3e-5), (14, 51, 2e-6)),
     thorough("spring", IIIC, (9, 26, 2e-4), (20, 61, 3e-6)),
-    thorough("double", RadauIIA(2), (9, 29, 9e-4), (25, 81, 1e-5)),
+    # 29 without those of the steps that are rejected, which count since.
+    thorough("double", RadauIIA(2), (9, 30, 9e-4), (25, 81, 1e-5)),
     ("double", RadauIIA(3), (6, 20, 2e-4), (12, 41, 2e-6)),
     ("double", IIIC, (8, 23, 2e-4), (17, 51, 2e-6)),
 ]
