@@ -72,8 +72,8 @@ gc.set_threshold(100_000, 20, 20)
 # What a release of JAX, equinox, diffrax or NumPy could break: `--core` runs these alone.
 CORE = """
     acyclic_recursive adaptive adaptive_errors adaptive_gradients bad_start bad_times composition
-    consistent damp_start density devices estimate events events_of_methods explicit explicit_gradients export
-    failing_lanes failing_steps
+    consistent damp_start density devices estimate events events_of_methods explicit
+    explicit_gradients export failing_lanes failing_steps
     fit_covariance fit_density fit_estimate fit_robust friction given_times gradients jax_internals
     linear_solvers lobatto_methods misuse multibody multipliers nearby orders original_form
     projected reference_values saddle solve sparsity stiff_gradients stiff_solve structure system
