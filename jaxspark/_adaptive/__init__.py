@@ -1,4 +1,4 @@
-"""Adaptive steps, dense output and events, through diffrax."""
+"""Steps of implicit methods, with estimates of their errors; adapters for diffrax."""
 
 from ._controller import PIController as PIController
 from ._dop853 import DOP853 as DOP853
