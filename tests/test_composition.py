@@ -275,6 +275,7 @@ def test_compositions_have_equal_steps():
         jaxspark.solve(double_pendulum(), Y0, Z0, MASS, method=method, t1=1.0)  # pyright: ignore
 
 
+@pytest.mark.inside
 def test_explain_tells_of_the_structure():
     alone = "for multipliers alone"
     assert alone in jaxspark.explain(double_pendulum(), Y0, Z0, MASS)

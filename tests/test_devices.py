@@ -154,6 +154,11 @@ def test_misuse():
         over(jnp.sin, in_axes="0")(x)
     with pytest.raises(ValueError, match=r"use jax\.vmap inside"):
         over(over(jnp.sin))(jnp.ones((2, 2)))
+
+
+@pytest.mark.inside
+def test_closing_over_what_lies_on_a_mesh():
+    over, x = jaxspark.over_devices, jnp.ones(3)
     on_mesh = over(jnp.sin)(x)
     with pytest.raises(ValueError, match="closes over an array that lies on a mesh"):
         over(lambda x: x * on_mesh)(x)

@@ -109,6 +109,7 @@ def test_rollouts_equal_those_of_dense_matrices(build, reverse):
     assert min(jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(expected[1])) >= 1e-3
 
 
+@pytest.mark.inside
 @each_chain
 def test_auto_chooses_blocks(build):
     plain, split = build()
@@ -270,6 +271,7 @@ def test_what_is_wrapped():
     assert jaxspark.with_blocks(bodies) is bodies
 
 
+@pytest.mark.inside
 def test_nothing_of_quadratic_size():
     count = 200
     plain, split = of_arrays()
