@@ -17,6 +17,8 @@ so; `jax_internals(False)`, or `JAXSPARK_PLAIN=1` in the environment, does witho
 transposes are JAX's: gradients of large systems cost up to twice as much |
 | the same | `computed_once`: a boundary that XLA does not fuse across | 0.10 | \
 `jax.lax.optimization_barrier`, which derivatives pass, too |
+| `jax.extend.core.jaxpr_as_fun` | rules of the primitives are traced as on one device where \
+several run them (`on_one_device`) | 0.10 | as without the primitives |
 | `jax.extend.core.jaxpr_as_fun`, `ClosedJaxpr` | `opened`: a function's closed-over arrays as \
 operands, for `over_devices` | 0.10 | GSPMD splits the batch: lanes of all devices wait for the \
 slowest |

@@ -8,7 +8,7 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 
-from ._primitive import ad, batching, full_batch, mlir, OwnPrimitive
+from ._primitive import ad, batching, full_batch, mlir, on_one_device, OwnPrimitive
 
 
 Rule = Callable[[Any, Any], Any]
@@ -146,7 +146,7 @@ def _register(primitive: Any) -> None:
     primitive.multiple_results = True
     primitive.def_impl(_compiled)
     primitive.def_abstract_eval(_shapes)
-    mlir.register_lowering(primitive, mlir.lower_fun(_value, multiple_results=True))
+    mlir.register_lowering(primitive, mlir.lower_fun(on_one_device(_value), multiple_results=True))
     batching.primitive_batchers[primitive] = _batch
     ad.primitive_jvps[primitive] = _jvp
     ad.primitive_transposes[primitive] = _transpose

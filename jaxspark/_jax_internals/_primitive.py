@@ -6,16 +6,18 @@ from typing import Any
 import jax
 import jax.core
 import jax.numpy as jnp
+from jax.sharding import AbstractMesh, use_abstract_mesh
 
 from ._switch import allowed
 from ._understood import not_understood
 
 
 try:
-    from jax.extend.core import Primitive
+    from jax.extend.core import jaxpr_as_fun, Primitive
     from jax.interpreters import ad as ad, batching as batching, mlir as mlir
 except ImportError as error:
     Primitive: Any = None
+    jaxpr_as_fun: Any = None
     ad = batching = mlir = None
     MISSING: Exception | None = error
 else:
@@ -43,6 +45,25 @@ def lacking() -> Exception | None:
         f"{m}.{x}" for m, wanted in NEEDED.items() for x in wanted if not hasattr(modules[m], x)
     ]
     return AttributeError(f"jax.interpreters has no {', '.join(names)}") if names else None
+
+
+def on_one_device(value: Callable[..., Any]) -> Callable[..., Any]:
+    """`value`, traced as on a device of its own where it will run on each of several.
+
+    In a `jax.shard_map` arrays made from numbers are of another type than operands, which
+    `equinox.filter_closure_convert` and others take for an error.
+    """
+
+    def call(*operands: Any, **params: Any) -> Any:
+        kinds = [jax.typeof(x) for x in operands]
+        if all(x.sharding.mesh.empty for x in kinds):
+            return value(*operands, **params)
+        examples = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in kinds]
+        with use_abstract_mesh(AbstractMesh((), ())):
+            traced = jax.make_jaxpr(lambda *x: value(*x, **params))(*examples)
+        return jaxpr_as_fun(traced)(*operands)
+
+    return call
 
 
 class OwnPrimitive:
