@@ -2,16 +2,7 @@
 
 import importlib.metadata
 
-from ._adaptive import (
-    ConstrainedTerm as ConstrainedTerm,
-    DiffraxSolver as DiffraxSolver,
-    DOP853 as DOP853,
-    GGLSolver as GGLSolver,
-    PIController as PIController,
-    Projected as Projected,
-    underlying_ode as underlying_ode,
-    UnderlyingTerm as UnderlyingTerm,
-)
+from ._adaptive import underlying_ode as underlying_ode
 from ._bdf import (
     bdf as bdf,
     BDFSolution as BDFSolution,
@@ -43,6 +34,14 @@ from ._dalembert import (
 )
 from ._devices import over_devices as over_devices
 from ._diagnostics import energy as energy, momentum_map as momentum_map
+from ._explicit import (
+    Bosh3 as Bosh3,
+    DOP853 as DOP853,
+    Dopri5 as Dopri5,
+    Dopri8 as Dopri8,
+    ExplicitMethod as ExplicitMethod,
+    Tsit5 as Tsit5,
+)
 from ._friction import dry_friction as dry_friction, regularised_norm as regularised_norm
 from ._jax_internals import (
     jax_internals as jax_internals,

@@ -72,12 +72,12 @@ gc.set_threshold(100_000, 20, 20)
 # What a release of JAX, equinox, diffrax or NumPy could break: `--core` runs these alone.
 CORE = """
     acyclic_recursive adaptive adaptive_errors adaptive_gradients bad_start bad_times composition
-    consistent damp_start density devices estimate events events_of_methods explicit
+    consistent damp_start density devices diffrax estimate events events_of_methods explicit
     explicit_gradients export failing_lanes failing_steps
     fit_covariance fit_density fit_estimate fit_robust friction given_times gradients jax_internals
     linear_solvers lobatto_methods misuse multibody multipliers nearby orders original_form
-    projected reference_values saddle solve sparsity stiff_gradients stiff_solve structure system
-    tableau vmap with_blocks
+    reference_values saddle solve sparsity stiff_gradients stiff_solve structure system
+    tableau underlying vmap with_blocks
 """
 # Cases that compile for long and whose mathematics others test, too: one a line.
 THOROUGH = (pathlib.Path(__file__).parent / "thorough.txt").read_text(encoding="utf-8").split("\n")
@@ -85,7 +85,7 @@ THOROUGH = (pathlib.Path(__file__).parent / "thorough.txt").read_text(encoding="
 
 # Files of few tests that take long each: first.
 LONG = """
-    readme adaptive_gradients fit_findings devices gradients projected linear_solvers fit_command
+    readme adaptive_gradients fit_findings devices gradients diffrax linear_solvers fit_command
     range_space acyclic_explicit acyclic_recursive dalembert problems
 """.split()
 

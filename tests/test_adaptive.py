@@ -2,7 +2,6 @@
 
 import functools
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -150,60 +149,6 @@ def test_backward_in_time():
     assert np.max(np.abs(back.ys[::-1] - forward.ys)) <= 1e-7
     assert np.max(np.abs(back.y1 - problem.y0)) <= 1e-7
     assert largest_difference(back.evaluate(TIMES[3])[0], back.ys[5]) <= 1e-13
-
-
-def test_both_drivers_agree():
-    problem = mixed()
-    fixed = jaxspark.rollout(
-        problem.system,
-        problem.y0,
-        problem.z0,
-        problem.args,
-        method=Gauss(2),
-        h=0.0625,
-        num_steps=32,
-    )
-    driven = diffrax.diffeqsolve(
-        jaxspark.ConstrainedTerm(problem.system), jaxspark.DiffraxSolver(Gauss(2)),
-        0.0, 2.0, 0.0625, (problem.y0, problem.z0), problem.args,
-        saveat=diffrax.SaveAt(t0=True, steps=True), max_steps=32,
-    )  # fmt: skip
-    assert largest_difference(driven.ys[0], fixed.ys) <= 1e-13
-    assert largest_difference(driven.ys[1], fixed.zs) <= 1e-13
-
-
-def test_parts_of_diffrax_work_together():
-    problem = mixed()
-    start = (problem.y0, problem.z0)
-    term, solver = jaxspark.ConstrainedTerm(problem.system), jaxspark.DiffraxSolver(Gauss(3))
-    controller = diffrax.ClipStepSizeController(
-        diffrax.PIDController(rtol=1e-8, atol=1e-8), step_ts=TIMES[1:-1]
-    )
-
-    def save(t, state, args):
-        return jaxspark.multipliers(problem.system, t, *state, args).lam
-
-    subs = [
-        diffrax.SubSaveAt(ts=TIMES, fn=save), diffrax.SubSaveAt(t1=True)
-    ]  # fmt: skip
-    first = diffrax.diffeqsolve(
-        term, solver, 0.0, 1.0, None, start, problem.args, stepsize_controller=controller,
-        saveat=diffrax.SaveAt(t1=True, solver_state=True, controller_state=True),
-        progress_meter=diffrax.TextProgressMeter(),
-    )  # fmt: skip
-    end = jax.tree.map(lambda x: x[-1], first.ys)
-    second = diffrax.diffeqsolve(
-        term, solver, 1.0, 2.0, None, end, problem.args, stepsize_controller=controller,
-        solver_state=first.solver_state, controller_state=first.controller_state,
-    )  # fmt: skip
-    whole = diffrax.diffeqsolve(
-        term, solver, 0.0, 2.0, None, start, problem.args, stepsize_controller=controller,
-        saveat=diffrax.SaveAt(subs=subs),
-    )  # fmt: skip
-    lam, ends = whole.ys
-    assert np.max(np.abs(second.ys[0] - ends[0])) <= 1e-6
-    expected = solve(rtol=1e-9, ts=TIMES, multipliers=True)
-    assert np.max(np.abs(lam - expected.multipliers.lam)) <= 1e-5
 
 
 def test_a_batch_is_a_loop():

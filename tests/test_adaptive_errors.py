@@ -9,6 +9,7 @@ import pytest
 import jaxspark
 from helpers import pendulum, PENDULUM_ARGS, pendulum_start
 from jaxspark import Gauss, RESULTS
+from jaxspark.diffrax import ConstrainedTerm, DiffraxSolver
 
 
 def solve(y0=None, z0=None, system=None, **options):
@@ -57,12 +58,12 @@ def test_refused_types():
         solve(steps=1e-6)
     with pytest.raises(TypeError, match="ConstrainedTerm"):
         diffrax.diffeqsolve(
-            diffrax.ODETerm(lambda t, y, args: y), jaxspark.DiffraxSolver(Gauss(2)),
+            diffrax.ODETerm(lambda t, y, args: y), DiffraxSolver(Gauss(2)),
             0.0, 1.0, 0.1, pendulum_start(),
         )  # fmt: skip
     with pytest.raises(ValueError, match="pair"):
         diffrax.diffeqsolve(
-            jaxspark.ConstrainedTerm(pendulum()), jaxspark.DiffraxSolver(Gauss(2)),
+            ConstrainedTerm(pendulum()), DiffraxSolver(Gauss(2)),
             0.0, 1.0, 0.1, jnp.zeros(2), PENDULUM_ARGS,
         )  # fmt: skip
 
@@ -143,7 +144,7 @@ def test_fixed_steps_end_where_newton_fails():
     with pytest.raises(Exception, match="[Nn]on"):
         jax.block_until_ready(
             diffrax.diffeqsolve(
-                jaxspark.ConstrainedTerm(pendulum(wall)), jaxspark.DiffraxSolver(Gauss(2)),
+                ConstrainedTerm(pendulum(wall)), DiffraxSolver(Gauss(2)),
                 0.0, 1.0, 0.05, (y0, z0), PENDULUM_ARGS,
             ).ys
         )  # fmt: skip

@@ -13,8 +13,7 @@ from helpers import order
 from jaxspark import Gauss, Lobatto, RadauIIA
 from jaxspark._adaptive._estimate._decay import decay_rate, scaled_squares
 from jaxspark._adaptive._estimate._expansion import error_constant, expansion
-from jaxspark._adaptive._solver import DiffraxSolver
-from jaxspark._adaptive._term import ConstrainedTerm
+from jaxspark.diffrax import ConstrainedTerm, DiffraxSolver
 
 
 METHODS = [Gauss(1), Gauss(2), Gauss(4), RadauIIA(2), RadauIIA(3), Lobatto(2), Lobatto(3)]

@@ -1,6 +1,5 @@
 """Explicit methods of `solve`: accuracy, constraints, what is saved, failures."""
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,7 +22,7 @@ from helpers import (
 )
 
 
-METHODS = [jaxspark.DOP853(), diffrax.Tsit5()]
+METHODS = [jaxspark.DOP853(), jaxspark.Tsit5()]
 
 
 def swing(method=METHODS[0], tolerance=1e-8, t0=0.0, t1=3.0, start=None, **options):

@@ -10,6 +10,7 @@ import pytest
 
 import jaxspark
 from helpers import largest_difference, mixed, pendulum, PENDULUM_ARGS, pendulum_start, thorough
+from jaxspark.diffrax import ConstrainedTerm, DiffraxSolver
 
 
 METHOD = jaxspark.DOP853()
@@ -253,17 +254,64 @@ def test_room_for_the_steps_is_needed():
         jax.grad(loss)(0.5)
 
 
-def test_the_same_as_projected_steps_in_diffrax():
+def test_the_same_as_steps_in_diffrax():
     """Gradients by another program: the steps of diffrax, differentiated one by one."""
 
     def theirs(angle):
         solution = diffrax.diffeqsolve(
-            jaxspark.UnderlyingTerm(pendulum()), jaxspark.Projected(METHOD), 0.0, 0.6, None,
+            ConstrainedTerm(pendulum()), DiffraxSolver(METHOD), 0.0, 0.6, None,
             pendulum_start(angle, 1.0), PENDULUM_ARGS, max_steps=64, throw=False,
-            stepsize_controller=jaxspark.PIController(1e-11, 1e-11),
+            stepsize_controller=diffrax.PIDController(1e-11, 1e-11),
         )  # fmt: skip
         y1, z1 = (x[-1] for x in solution.ys)
         return y1[0] * jnp.exp(z1[1])
 
     found = jax.jit(jax.grad(lambda a: scalar(a, AT[1], AT[2])))(0.5)
     np.testing.assert_allclose(found, jax.jit(jax.grad(theirs))(0.5), rtol=1e-9)
+
+
+def chain(count):
+    """Rods in a chain, the first of which hangs at the ground, and its parameters."""
+    half = 0.5 / count
+
+    def ends(q):
+        along = half * jnp.stack([jnp.cos(q[2]), jnp.sin(q[2])])
+        return q[:2] - along, q[:2] + along
+
+    system = jaxspark.MultibodySystem(
+        mass=lambda t, y, own, args: own * jnp.array([1.0, 1.0, half**2 / 3]),
+        force=lambda t, y, z, own, args: jnp.array([0.0, -args["g"], 0.0]) * own - args["c"] * z,
+        joints=[
+            jaxspark.Joint(lambda t, a, b, own, args: ends(a)[0], [(0, -1)]),
+            jaxspark.Joint(
+                lambda t, a, b, own, args: ends(b)[0] - ends(a)[1],
+                [(i, i + 1) for i in range(count - 1)],
+            ),
+        ],
+        own=lambda args: args["masses"],
+    )
+    centres = (jnp.arange(1.0 * count) + 0.5) / count
+    y0 = jnp.stack([centres, 0 * centres, 0 * centres], 1)
+    return system, y0, {"g": 9.81, "c": 0.01, "masses": jnp.linspace(0.1, 0.2, count)}
+
+
+def test_blocks():
+    """By blocks and by dense matrices: the same motion, and derivatives to the second order."""
+    system, y0, args = chain(5)
+
+    def end(gravity, solver):
+        found = jaxspark.solve(
+            system, y0, 0 * y0, {**args, "g": gravity}, t1=0.1, rtol=1e-8, linear_solver=solver,
+            max_steps=64, throw=False,
+        )  # fmt: skip
+        assert found.y1.shape == y0.shape
+        return jnp.sum(jnp.sin(found.y1)) + jnp.sum(found.z1**2)
+
+    def all_of(solver):
+        value = lambda g: end(g, solver)
+        both = (jax.grad(value), jax.jacfwd(value), jax.jacfwd(jax.grad(value)))
+        return jnp.stack([jax.jit(f)(9.81) for f in (value, *both)])
+
+    dense, blocks = all_of(None), all_of(jaxspark.AcyclicNullSpace())
+    np.testing.assert_allclose(blocks, dense, rtol=1e-11)
+    np.testing.assert_allclose(blocks[1], blocks[2], rtol=1e-12)

@@ -8,7 +8,7 @@ import pytest
 
 import jaxspark
 from helpers import order, pendulum, PENDULUM_ARGS, pendulum_start
-from jaxspark import DOP853, EqualSteps, Gauss, GGL, GivenSteps, Lobatto, RadauIIA
+from jaxspark import DOP853, EqualSteps, Gauss, GGL, GivenSteps, Lobatto, RadauIIA, Tsit5
 from jaxspark._solve._default import default_method
 from jaxspark._solve._options import Options
 
@@ -45,7 +45,8 @@ def with_friction():
         (SYSTEM, {"ts": np.zeros(2), "dense": True, "multipliers": True}, DOP853()),
         (SYSTEM, {"events": jaxspark.Event(lambda t, q, v, args: q[0])}, DOP853()),
         (SYSTEM, {"newton": jaxspark.NewtonOptions()}, Gauss(3)),
-        (SYSTEM, {"linear_solver": "auto"}, Gauss(3)),
+        (SYSTEM, {"linear_solver": "auto"}, DOP853()),
+        (SYSTEM, {"linear_solver": jaxspark.DenseLU()}, Gauss(3)),
         (SYSTEM, {"steps": EqualSteps(3)}, Gauss(2)),
         (SYSTEM, {"steps": GivenSteps(np.arange(3.0))}, Gauss(2)),
         (with_friction(), {}, Lobatto(3)),
@@ -53,15 +54,16 @@ def with_friction():
     ],
 )
 def test_the_method_by_default(system, given, expected):
-    assert default_method(system, START[1], options_of(**given)).method == expected
+    assert default_method(system, options_of(**given)).method == expected
 
 
-def test_many_blocks_are_for_implicit_methods():
+def test_explicit_methods_have_solvers_of_blocks():
     many = jaxspark.MultibodySystem(
         mass=lambda t, y, own, args: jnp.ones(3), force=lambda t, y, z, own, args: 0 * z, joints=[]
     )
-    assert default_method(many, np.zeros((10, 3)), options_of()).method == DOP853()
-    assert default_method(many, np.zeros((30, 3)), options_of()).method == Gauss(3)
+    assert default_method(many, options_of()).method is DOP853()
+    blocks = options_of(linear_solver=jaxspark.AcyclicNullSpace())
+    assert default_method(many, blocks).method is DOP853()
 
 
 def test_it_is_the_method_that_is_run():
@@ -70,7 +72,7 @@ def test_it_is_the_method_that_is_run():
     same(swing(steps=by_steps).ys, swing(Gauss(2), steps=by_steps).ys)
 
 
-@pytest.mark.parametrize("method", [None, DOP853(), diffrax.Tsit5()], ids=["None", "8", "5"])
+@pytest.mark.parametrize("method", [None, DOP853(), Tsit5()], ids=["None", "8", "5"])
 def test_equal_steps(method):
     solution = swing(method, steps=EqualSteps(16), save_every=1)
     np.testing.assert_allclose(solution.ts, np.linspace(0.0, 1.0, 17), rtol=0, atol=1e-15)
@@ -85,7 +87,7 @@ def test_equal_steps(method):
 
 
 @pytest.mark.parametrize(
-    "method, expected, numbers", [(DOP853(), 8, [4, 6, 8]), (diffrax.Tsit5(), 5, [27, 40, 60])]
+    "method, expected, numbers", [(DOP853(), 8, [4, 6, 8]), (Tsit5(), 5, [27, 40, 60])]
 )
 def test_equal_steps_of_explicit_methods_have_their_order(method, expected, numbers):
     numbers = np.array(numbers)
@@ -139,8 +141,9 @@ def test_equal_steps_have_second_derivatives_by_their_times():
 @pytest.mark.parametrize("number", [50, 3000, 10_000])
 def test_as_many_equal_steps_as_asked_for(number, dtype):
     y0, z0 = (x.astype(dtype) for x in START[:2])
+    heun = jaxspark.ExplicitMethod("Heun", 2, [[1.0]], [0.5, 0.5], [0.5, -0.5])
     end = jaxspark.solve(
-        SYSTEM, y0, z0, PENDULUM_ARGS, method=diffrax.Heun(), t1=1.0, steps=EqualSteps(number),
+        SYSTEM, y0, z0, PENDULUM_ARGS, method=heun, t1=1.0, steps=EqualSteps(number),
         consistency_tol=1e-3,
     )  # fmt: skip
     assert int(end.stats.num_steps) == number and float(end.t1) == 1.0
@@ -204,6 +207,8 @@ def test_rollout_is_solve_with_equal_steps():
             "other than EqualSteps",
         ),
         (DOP853(), {"checkpoint": "sqrt", "predict": False}, "not for checkpoint, predict=False"),
+        (DOP853(), {"linear_solver": jaxspark.DenseLU()}, "not for linear_solver=DenseLU"),
+        (DOP853(), {"linear_solver": jaxspark.AcyclicNullSpace()}, "blocks"),
         (GGL(RadauIIA(2)), {"steps": GivenSteps(np.arange(3.0)), "t1": None}, "EqualSteps"),
         (Gauss(2), {"steps": diffrax.StepTo(np.arange(3.0))}, "DiffraxSolver|steps"),
         (jaxspark.Composition(Lobatto(2), 4), {}, "EqualSteps"),

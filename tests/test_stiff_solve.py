@@ -198,7 +198,6 @@ BAD = [
     (lambda: GGL(jaxspark.Gauss(2)), ValueError, "does not damp"),
     (lambda: GGL(RadauIIA(2), newton="exact"), ValueError, "g0"),
     (lambda: GGL(RadauIIA(2), error_norm="all"), ValueError, "positions"),
-    (lambda: jaxspark.GGLSolver(RadauIIA(2)), TypeError, "GGL"),
     (lambda: jaxspark.Elongated(None, lambda t, y, args: y, 1.0), TypeError, "system"),
 ]
 

@@ -1,6 +1,5 @@
 """Batches in windows: the numbers of `vmap`, in its order."""
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,12 +14,11 @@ def lowest(start, length):
         holonomic=lambda t, q, args: (jnp.sum(q**2) - args**2) / 2,
     )
     y0 = length * jnp.stack([jnp.cos(start["angle"]), jnp.sin(start["angle"])])
-    solution = diffrax.diffeqsolve(
-        jaxspark.UnderlyingTerm(weight), jaxspark.Projected(diffrax.Tsit5()), 0.0, 0.5, None,
-        (y0, jnp.zeros(2)), length, max_steps=128,
-        stepsize_controller=diffrax.PIDController(rtol=1e-6, atol=1e-6),
+    solution = jaxspark.solve(
+        weight, y0, jnp.zeros(2), length, method=jaxspark.Tsit5(), t1=0.5, max_steps=128,
+        throw=False,
     )  # fmt: skip
-    return {"end": solution.ys[0][-1], "steps": solution.stats["num_steps"]}
+    return {"end": solution.y1, "steps": solution.stats.num_steps}
 
 
 ANGLES = jnp.linspace(0.0, 1.5, 7)

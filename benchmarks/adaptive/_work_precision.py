@@ -60,7 +60,7 @@ def work_precision(tiny: bool) -> Iterator[Figure]:
             costs[solver.name] = {error: seconds_at(points, error) for error in ERRORS}
             yield _milliseconds(mechanism.name, solver.name, costs[solver.name], points)
             if solver.name in OURS:
-                worst = max([worst, *(_worst(solver, point) for point in points)])
+                worst = max([worst, *(point.worst for point in points)])
         yield from _comparison(mechanism.name, costs)
         what = f"{mechanism.name}: greatest residual of g, g' and k, all methods and tolerances"
         yield at_most(what, worst, 1e-12)
@@ -69,18 +69,11 @@ def work_precision(tiny: bool) -> Iterator[Figure]:
 def _solvers(mechanism: peers.Mechanism) -> Iterator[Callable[[], peers.Solver]]:
     for name, method in METHODS.items():
         yield lambda name=name, method=method: peers.spark(mechanism, method, name)
-    yield lambda: peers.Projected(mechanism)
+    yield lambda: peers.projected(mechanism)
     yield lambda: peers.IDA(mechanism, "gglint")
     yield lambda: peers.IDA(mechanism, "ggl")
     yield lambda: peers.SolveDAE(mechanism)
     yield lambda: peers.drifting(mechanism)
-
-
-def _worst(solver: peers.Solver, point: Point) -> float:
-    """The greatest residual after any step of a run."""
-    if isinstance(solver, peers.Projected):
-        return solver.worst(point.tolerance)
-    return point.worst
 
 
 def sweep(

@@ -21,7 +21,7 @@ from .._figures import at_least, at_most, Figure, note
 BEFORE = "394d375"
 ROOT = pathlib.Path(__file__).parents[2]
 STEPS, COST, FEWER = 1.10, 1.10, 1.4
-OF_DOP853 = "Projected(DOP853)"
+OF_DOP853 = "DOP853"
 TURNS = 3  # in which both versions are timed, alternately
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -75,8 +74,7 @@ def _steps(mechanism: Mechanism, method: Method, start: Start, tolerance: float)
 
     **Raises:** `RuntimeError` if the run fails.
     """
-    run = _projected if method.in_diffrax else _solved
-    ts, ys, zs, rejected, good = run(mechanism, method.method, start, jnp.asarray(tolerance))
+    ts, ys, zs, rejected, good = _solved(mechanism, method.method, start, jnp.asarray(tolerance))
     if not bool(good):
         raise RuntimeError(f"{mechanism.name} by {method.name} failed.")
     ts, ys, zs = (np.asarray(x) for x in (ts, ys, zs))
@@ -91,15 +89,3 @@ def _solved(mechanism: Mechanism, method: Any, start: Start, tolerance: Any):
     )  # fmt: skip
     rejected = solution.stats.num_rejected_steps + solution.stats.num_failed_steps
     return solution.ts, solution.ys, solution.zs, rejected, solution.successful
-
-
-def _projected(mechanism: Mechanism, solver: Any, start: Start, tolerance: Any):
-    state = jnp.asarray(start.y), jnp.asarray(start.z)
-    solution = diffrax.diffeqsolve(
-        jaxspark.UnderlyingTerm(mechanism.system), jaxspark.Projected(solver), 0.0, mechanism.t1,
-        None, state, start.args, max_steps=MAX_STEPS, throw=False,
-        stepsize_controller=jaxspark.PIController(tolerance, tolerance),
-        saveat=diffrax.SaveAt(t0=True, steps=True),
-    )  # fmt: skip
-    good = solution.result == diffrax.RESULTS.successful
-    return solution.ts, *solution.ys, solution.stats["num_rejected_steps"], good

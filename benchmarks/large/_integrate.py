@@ -4,7 +4,6 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,9 +11,6 @@ import numpy as np
 import jaxspark
 
 from ._chains import Model
-
-
-MAX_STEPS = 20_000
 
 
 class End(NamedTuple):
@@ -29,22 +25,16 @@ class End(NamedTuple):
 @functools.lru_cache(maxsize=2)
 def explicit_run(model: Model, t_end: float) -> Callable[[float], End]:
     """A compiled function of the tolerance, absolute and relative; parameters are constants."""
-    term, solver = jaxspark.UnderlyingTerm(model.system), jaxspark.Projected(jaxspark.DOP853())
-
     args = model.args
 
     def function(start, tolerance):
-        # Steps at the bound of stability: without a proportional part they alternate.
-        controller = diffrax.PIDController(rtol=tolerance, atol=tolerance, pcoeff=0.2, icoeff=0.4)
-        solution = diffrax.diffeqsolve(
-            term, solver, 0.0, t_end, None, start, args,
-            stepsize_controller=controller,
-            max_steps=MAX_STEPS, adjoint=diffrax.ForwardMode(), throw=False,
+        solution = jaxspark.solve(
+            model.system, *start, args, method=jaxspark.DOP853(), t1=t_end, rtol=tolerance,
+            max_steps=None, throw=False,
         )  # fmt: skip
-        assert solution.ys is not None
-        y, z = jax.tree.map(lambda x: x[-1], solution.ys)
-        good = solution.result == diffrax.RESULTS.successful
-        return End(y, z, solution.stats["num_steps"], good)
+        stats = solution.stats
+        tried = stats.num_steps + stats.num_rejected_steps + stats.num_failed_steps
+        return End(solution.y1, solution.z1, tried, solution.successful)
 
     run, (start, _) = jax.jit(function), _arrays(model)
     return lambda tolerance: run(start, jnp.asarray(tolerance))

@@ -49,7 +49,7 @@ def _chain(n: int, steps: int, target: float) -> Iterator[Figure]:
     if target:
         end = integrate(model, TIGHT, problem.t_end)
         yield Figure(f"{problem.name}, explicitly: succeed", "True", str(end.good), bool(end.good))
-        ends[f"Projected(DOP853()), tolerance {TIGHT:g}"] = end.y, end.z
+        ends[f"DOP853(), tolerance {TIGHT:g}"] = end.y, end.z
     for how, values in ends.items():
         for key, value in zip("yz", values, strict=True):
             agreed = exact["agreed_digits"][key]

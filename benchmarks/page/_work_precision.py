@@ -48,11 +48,9 @@ def _composed(mechanism: peers.Mechanism) -> Iterator[Result]:
 
 
 def _explicit(mechanism: peers.Mechanism, tiny: bool) -> Iterator[Result]:
-    """Projected steps, whose residuals are those of runs of their own."""
-    solver = peers.Projected(mechanism)
+    """Projected steps."""
+    solver = peers.projected(mechanism)
     for point in sweep(solver, mechanism, TINY if tiny else TOLERANCES):
-        if not tiny:
-            point = point._replace(worst=solver.worst(point.tolerance))
         yield _result(mechanism, ours(solver.name), peers.tolerance(point.tolerance), point)
 
 

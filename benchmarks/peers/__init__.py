@@ -29,7 +29,7 @@ from ._ida import IDA as IDA
 from ._jax_solvers import (
     drifting as drifting,
     KKT_ODE as KKT_ODE,
-    Projected as Projected,
+    projected as projected,
     spark as spark,
 )
 from ._kkt import kkt_ode as kkt_ode

@@ -44,7 +44,17 @@ class Compiled:
 
 
 def spark(mechanism: Mechanism, method: jaxspark.AbstractSparkMethod, name: str) -> Compiled:
-    """`jaxspark.solve` with this method; the residuals are those after every step."""
+    """`jaxspark.solve` with this method."""
+    return Compiled(name, _solved(mechanism, method))
+
+
+def projected(mechanism: Mechanism) -> Compiled:
+    """Dopri8 on the underlying ODE, each step projected: `jaxspark.solve`."""
+    return Compiled("projected Dopri8", _solved(mechanism, jaxspark.Dopri8()))
+
+
+def _solved(mechanism: Mechanism, method: Any) -> Integrate:
+    """The end by `jaxspark.solve`, and the greatest residual of a constraint after any step."""
     system, (y0, z0) = constrained_system(mechanism), Arrays(mechanism).state()
 
     def integrate(tolerance):
@@ -57,32 +67,7 @@ def spark(mechanism: Mechanism, method: jaxspark.AbstractSparkMethod, name: str)
         good = solution.result == jaxspark.RESULTS.successful
         return jnp.concatenate([solution.y1, solution.z1]), good, worst
 
-    return Compiled(name, integrate)
-
-
-class Projected(Compiled):
-    """Dopri8 on the underlying ODE, each step projected."""
-
-    def __init__(self, mechanism: Mechanism):
-        self._system, self._t_end = constrained_system(mechanism), mechanism.t_end
-        self._start = Arrays(mechanism).state()
-        self._term = jaxspark.UnderlyingTerm(self._system)
-        solver = jaxspark.Projected(diffrax.Dopri8())
-        super().__init__("projected Dopri8", _explicit(mechanism, self._term, solver, self._start))
-
-    def worst(self, tolerance: float) -> float:
-        """The greatest residual of a constraint after any step, from a run of its own."""
-        value = jnp.asarray(tolerance)
-        solution = diffrax.diffeqsolve(
-            self._term, jaxspark.Projected(diffrax.Dopri8()), 0.0, self._t_end, None, self._start,
-            stepsize_controller=diffrax.PIDController(rtol=value, atol=value),
-            saveat=diffrax.SaveAt(steps=True), max_steps=MAX_STEPS, throw=False,
-        )  # fmt: skip
-        assert solution.ts is not None and solution.ys is not None
-        made = np.isfinite(solution.ts)
-        ts, (ys, zs) = jax.tree.map(lambda x: x[made], (solution.ts, solution.ys))
-        residuals = jaxspark.constraint_residuals(self._system, ts, ys, zs)
-        return max(float(np.max(np.abs(x), initial=0)) for x in jax.tree.leaves(residuals))
+    return integrate
 
 
 def drifting(mechanism: Mechanism) -> Compiled:

@@ -43,6 +43,11 @@ class SparkIntegrator(ImplicitIntegrator):
     linear_solver: LinearSolver | None
     predict: bool = eqx.field(static=True)
 
+    @property
+    def orders(self) -> tuple[int, int]:
+        """That of the method, which the estimate of the error shares."""
+        return (self.method.tableau.order,) * 2
+
     def steps(self, flat: FlatSystem) -> tuple[AbstractSteps, AbstractSteps]:
         """Steps, which JAX can differentiate."""
         static = eqx.filter(flat, eqx.is_array, inverse=True)
@@ -55,6 +60,12 @@ class GGLIntegrator(ImplicitIntegrator):
 
     method: GGL = eqx.field(static=True)
     linear_solver: None = None
+
+    @property
+    def orders(self) -> tuple[int, int]:
+        """Those for motions that are not stiff; the estimate has a stage more than the method."""
+        tableau = self.method.method.tableau
+        return tableau.order, tableau.stages + 1
 
     def parameters(self, flat: FlatSystem, tolerances: Tolerances) -> Any:
         """The arrays of the system, and the tolerances.

@@ -11,14 +11,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
+import scipy
 from jaxtyping import Array, Float, Int
 
 
 Vector = Float[Array, " n"]
 
 
-def colour_columns(pattern: scipy.sparse.csr_matrix) -> Int[np.ndarray, " n"]:
+def colour_columns(pattern: "scipy.sparse.csr_matrix") -> Int[np.ndarray, " n"]:
     """A colour for each column, such that columns that share a row have different ones.
 
     Greedy, in the order of the columns; or, if that gives more colours than some row needs and
@@ -34,7 +34,7 @@ def colour_columns(pattern: scipy.sparse.csr_matrix) -> Int[np.ndarray, " n"]:
     return colours
 
 
-def colour_rows(pattern: scipy.sparse.csr_matrix) -> Int[np.ndarray, " m"]:
+def colour_rows(pattern: "scipy.sparse.csr_matrix") -> Int[np.ndarray, " m"]:
     """A colour for each row, such that rows that share a column have different ones."""
     return colour_columns(pattern.T.tocsr())
 
@@ -65,7 +65,7 @@ def _greedy(columns: Any, order: Iterable[int]) -> Int[np.ndarray, " n"]:
 def compressed_jacobian(
     function: Callable[[Array], Array],
     x: Vector,
-    pattern: scipy.sparse.csr_matrix,
+    pattern: "scipy.sparse.csr_matrix",
     colours: Int[np.ndarray, " n"],
 ) -> Float[Array, " nnz"]:
     """The values of the Jacobian of `function` at the entries of a pattern, row by row.
@@ -90,7 +90,7 @@ def compressed_jacobian(
 def compressed_transposed(
     function: Callable[[Array], Array],
     x: Vector,
-    pattern: scipy.sparse.csr_matrix,
+    pattern: "scipy.sparse.csr_matrix",
     colours: Int[np.ndarray, " m"],
 ) -> Float[Array, " nnz"]:
     """The same values by one reverse derivative for each colour, from [`colour_rows`][]."""
@@ -102,7 +102,7 @@ def compressed_transposed(
     return products[colours[rows], columns]
 
 
-def _coordinates(pattern: scipy.sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+def _coordinates(pattern: "scipy.sparse.csr_matrix") -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(np.arange(len(pattern.indptr) - 1), np.diff(pattern.indptr)), pattern.indices
 
 

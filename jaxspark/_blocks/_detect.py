@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.csgraph
+import scipy
 from jaxtyping import Int
 
 from ._pattern import Pattern
@@ -44,8 +43,8 @@ class Blocks:
 
 
 def detect_blocks(
-    p_pattern: scipy.sparse.csr_matrix | None,
-    b_pattern: scipy.sparse.csr_matrix,
+    p_pattern: "scipy.sparse.csr_matrix | None",
+    b_pattern: "scipy.sparse.csr_matrix",
     blocks: np.ndarray | None = None,
     labels: Sequence[str] | None = None,
 ) -> tuple[Blocks | None, str]:

@@ -10,9 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jaxtyping import Array, Bool, Float, Int
-from scipy import sparse
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from ._base import AbstractBlockSolver
 from ._pattern import BlockMatrix, Pattern
@@ -197,8 +196,10 @@ def _check_rank(pattern: Pattern) -> None:
     there = (entries.rows >= pattern.size) & (entries.columns < pattern.size)
     rows, columns = entries.rows[there] - pattern.size, entries.columns[there]
     shape = pattern.num_rows, pattern.size
-    touched = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape)
-    alone = np.flatnonzero(maximum_bipartite_matching(touched, perm_type="column") < 0)
+    touched = scipy.sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape)
+    alone = np.flatnonzero(
+        scipy.sparse.csgraph.maximum_bipartite_matching(touched, perm_type="column") < 0
+    )
     if alone.size:
         names = ", ".join(pattern.labels[i] for i in alone[:8])
         raise ValueError(

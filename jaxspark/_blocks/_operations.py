@@ -16,7 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
+import scipy
 from jaxtyping import Array, Bool, Float, Int
 
 
@@ -83,7 +83,7 @@ class Sparsity:
         return mask
 
     @property
-    def ones(self) -> scipy.sparse.csr_array:
+    def ones(self) -> "scipy.sparse.csr_array":
         """The structure as a matrix of ones."""
         return scipy.sparse.csr_array((np.ones(self.size), (self.rows, self.columns)), self.shape)
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Float, Int
-from scipy.sparse import csgraph, csr_array
 
 from ._pattern import Pattern
 
@@ -82,8 +82,8 @@ def order_rows(
     m = pattern.num_rows
     if m == 0:
         return Order(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
-    depends = csr_array(_scalar_matrix(pattern)[:, pivots])
-    count, component = csgraph.connected_components(depends, connection="strong")
+    depends = scipy.sparse.csr_array(_scalar_matrix(pattern)[:, pivots])
+    count, component = scipy.sparse.csgraph.connected_components(depends, connection="strong")
     if loops == "error" and count < m:
         cycle = np.flatnonzero(component == np.argmax(np.bincount(component)))
         raise ValueError(
@@ -114,10 +114,10 @@ def _kahn(count: int, edges: Int[np.ndarray, "e 2"]) -> tuple[Int[np.ndarray, " 
     return np.asarray(sequence, np.int64), int(level.max())
 
 
-def _matching(pattern: Pattern, matrix: csr_array) -> Int[np.ndarray, " m"]:
+def _matching(pattern: Pattern, matrix: "scipy.sparse.csr_array") -> Int[np.ndarray, " m"]:
     """The matching with the fewest columns of foreign blocks, then the emptiest columns."""
     m = pattern.num_rows
-    matched = csgraph.maximum_bipartite_matching(matrix, perm_type="column")
+    matched = scipy.sparse.csgraph.maximum_bipartite_matching(matrix, perm_type="column")
     missing = np.flatnonzero(matched < 0)
     if len(missing):
         raise ValueError(
@@ -130,8 +130,8 @@ def _matching(pattern: Pattern, matrix: csr_array) -> Int[np.ndarray, " m"]:
     # Emptier columns make fewer rows depend on this one. Few enough not to outweigh a block.
     crowd = np.bincount(columns, minlength=pattern.size)[columns]
     weights = crowd + np.where(block == _own_blocks(pattern)[rows], 0.0, 1.0 + matrix.nnz * m)
-    weighted = csr_array((weights, (rows, columns)), matrix.shape)
-    row, column = csgraph.min_weight_full_bipartite_matching(weighted)
+    weighted = scipy.sparse.csr_array((weights, (rows, columns)), matrix.shape)
+    row, column = scipy.sparse.csgraph.min_weight_full_bipartite_matching(weighted)
     return column[np.argsort(row)].astype(np.int64)
 
 
@@ -149,18 +149,22 @@ def _depths(pattern: Pattern) -> Float[np.ndarray, " nb_plus_1"]:
     """
     nb = pattern.num_blocks
     rows = np.where(pattern.rows < 0, nb, pattern.rows)
-    joined = csr_array((np.ones(len(rows)), (rows[:, 0], rows[:, 1])), (nb + 1, nb + 1))
-    count, component = csgraph.connected_components(joined, directed=False)
+    joined = scipy.sparse.csr_array(
+        (np.ones(len(rows)), (rows[:, 0], rows[:, 1])), (nb + 1, nb + 1)
+    )
+    count, component = scipy.sparse.csgraph.connected_components(joined, directed=False)
     firsts = np.bincount(rows[:, 0], minlength=nb + 1)
     firsts[nb] = -1
     by_firsts = np.argsort(firsts, kind="stable")
     roots = by_firsts[np.unique(component[by_firsts], return_index=True)[1]]
-    distance = csgraph.dijkstra(joined, False, indices=roots, unweighted=True, min_only=True)
+    distance = scipy.sparse.csgraph.dijkstra(
+        joined, False, indices=roots, unweighted=True, min_only=True
+    )
     return np.asarray(distance)
 
 
 def _given(
-    pattern: Pattern, matrix: csr_array, columns: Sequence[int] | np.ndarray
+    pattern: Pattern, matrix: "scipy.sparse.csr_array", columns: Sequence[int] | np.ndarray
 ) -> Int[np.ndarray, " m"]:
     """Pivots that the user chose, checked."""
     pivots = np.asarray(columns, np.int64).reshape(-1)
@@ -200,8 +204,10 @@ def _offsets(pattern: Pattern) -> Int[np.ndarray, " nb"]:
     return np.cumsum(pattern.sizes) - pattern.sizes
 
 
-def _scalar_matrix(pattern: Pattern) -> csr_array:
+def _scalar_matrix(pattern: Pattern) -> "scipy.sparse.csr_array":
     """The structure of `B` without padding, as a matrix of ones."""
     parts = [scalar_entries(pattern, side)[:2] for side in (0, 1)]
     rows, columns = (np.concatenate(both) for both in zip(*parts, strict=True))
-    return csr_array((np.ones(len(rows)), (rows, columns)), (pattern.num_rows, pattern.size))
+    return scipy.sparse.csr_array(
+        (np.ones(len(rows)), (rows, columns)), (pattern.num_rows, pattern.size)
+    )

@@ -1,7 +1,13 @@
 """Explicit Runge-Kutta methods on the underlying ODE, whose steps end on the constraints."""
 
-from ._dop853 import dop853_tableau as dop853_tableau, quotient as quotient
 from ._field import Field as Field
 from ._integrator import ExplicitIntegrator as ExplicitIntegrator
+from ._method import ExplicitMethod as ExplicitMethod
+from ._methods import (
+    Bosh3 as Bosh3,
+    DOP853 as DOP853,
+    Dopri5 as Dopri5,
+    Dopri8 as Dopri8,
+    Tsit5 as Tsit5,
+)
 from ._step import ExplicitStep as ExplicitStep
-from ._tableau import ExplicitTableau as ExplicitTableau, tableau_of_diffrax as tableau_of_diffrax

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
-from ._field import Field, Parameters, times, transposed_times, Weights
+from ._field import Field, Parameters, Weights
 
 
 # With respect to `t`, `y`, `z` and the parameters that are differentiated.
@@ -82,12 +82,10 @@ def pull(
     moving, fixed = parameters
     system = field.system(parameters)
     (y, z), (to_y, to_z) = field.split(x), field.split(cotangent)
-    at = field.matrix(system, t, y, z)
+    at = field.linearised(system, t, y, z)
     u, mu = solution[: field.nz], solution[field.nz :]
-    of_u = (a + w) * to_z + q * transposed_times(at.v_z, to_y)
-    transposed = None if at.M is None else at.M.T
-    rhs = jnp.concatenate([of_u, jnp.zeros(field.m, z.dtype)])[:, None]
-    L = field.solve(transposed, at.C, rhs)[0][:, 0]
+    of_u = (a + w) * to_z + q * at.saddle.back(to_y)
+    L = at.saddle.solve_transposed(jnp.concatenate([of_u, jnp.zeros(field.m, z.dtype)]))
     L_u, L_mu = L[: field.nz], L[field.nz :]
 
     def along(direction, of_p, of_b):
@@ -167,9 +165,9 @@ def push(
         return jnp.concatenate([balance, held]), a * v + q * drift
 
     _, (wrong, moved) = jax.jvp(equations, (moving, t, x), tangents)
-    at = field.matrix(field.system(parameters), t, y, z)
-    change = field.solve(at.M, at.C, -wrong[:, None])[0][: field.nz, 0]
-    return jnp.concatenate([moved + q * times(at.v_z, change), (a + w) * change])
+    saddle = field.linearised(field.system(parameters), t, y, z).saddle
+    change = saddle.solve(-wrong)[0][: field.nz]
+    return jnp.concatenate([moved + q * saddle.along(change), (a + w) * change])
 
 
 def _sum(*trees: Any) -> Any:

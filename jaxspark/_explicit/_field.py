@@ -19,7 +19,6 @@ accelerations; E. Hairer, Ch. Lubich & G. Wanner, *Geometric Numerical Integrati
 the metric of the mass matrix, for the projections.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import equinox as eqx
@@ -28,30 +27,26 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from .._custom_types import FloatScalar
-from .._kkt import saddle_in_loops
+from .._kkt import BlockLinearSolver, saddle_in_loops
 from .._system import FlatSystem
+from ._saddle import AbstractSaddle, BlockSaddle, DenseSaddle, Eliminate
 
 
 Weights: TypeAlias = tuple[FloatScalar, FloatScalar, FloatScalar]
 Parameters: TypeAlias = Any
 
 
-Solve: TypeAlias = Callable[[Any, Any, Any], tuple[Any, Any]]
-
-
-class Matrix(NamedTuple):
+class Linearised(NamedTuple):
     """What an evaluation needs of the system at a state.
 
-    - `M`, `C`: shapes `(nz, nz)` and `(m, nz)`; `M` is `None` where it is the identity.
     - `b`: `[gdot; k]`.
-    - `v`: the derivative of the coordinates, and `v_z`, its Jacobian, or `None` if `v = z`.
+    - `v`: the derivative of the coordinates.
+    - `saddle`: the derivatives with respect to `z`.
     """
 
-    M: Float[Array, "nz nz"] | None
-    C: Float[Array, "m nz"]
     b: Float[Array, " m"]
     v: Float[Array, " ny"]
-    v_z: Float[Array, "ny nz"] | None
+    saddle: AbstractSaddle
 
 
 class Evaluation(NamedTuple):
@@ -73,12 +68,11 @@ class Field:
 
     - `static`: the flat system without its arrays, which come as `parameters`: a pair, those that
         are differentiated and the others.
-    - `solve`: `(M, C, rhs) -> (solution, regular)` of the saddle-point problem, with right-hand
-        sides in columns.
+    - `eliminate`: how the saddle-point problem is solved.
     """
 
-    def __init__(self, static: FlatSystem, solve: Solve = saddle_in_loops):
-        self.static, self.solve = static, solve
+    def __init__(self, static: FlatSystem, eliminate: Eliminate = saddle_in_loops):
+        self.static, self.eliminate = static, eliminate
         self.ny, self.nz, self.nlam = static.ny, static.nz, static.nlam
         self.m, self.n = static.nlam + static.npsi, static.ny + static.nz
 
@@ -104,7 +98,7 @@ class Field:
         """`[g; 0]`."""
         return jnp.concatenate([system.holonomic(t, y), jnp.zeros(system.npsi, y.dtype)])
 
-    def matrix(self, system: FlatSystem, t: Any, y: Any, z: Any) -> Matrix:
+    def linearised(self, system: FlatSystem, t: Any, y: Any, z: Any) -> Linearised:
         """All derivatives with respect to `z`, by one linearisation."""
 
         def of_velocities(z):
@@ -114,7 +108,7 @@ class Field:
 
         (b, _, _, v), along = jax.linearize(of_velocities, z)
         C, v_z, M, _ = jax.vmap(along, out_axes=1)(jnp.eye(self.nz, dtype=z.dtype))
-        return Matrix(M, C, b, v, v_z)
+        return Linearised(b, v, DenseSaddle(M, C, v_z, self.eliminate))
 
     def evaluate(
         self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"], weights: Weights
@@ -123,7 +117,7 @@ class Field:
         a, q, w = weights
         system = self.system(parameters)
         y, z = self.split(x)
-        at = self.matrix(system, t, y, z)
+        at = self.linearised(system, t, y, z)
         rhs = a * system.f(t, y, z)
         along = (jnp.ones_like(t), at.v)
         if system.p is not None:
@@ -132,14 +126,12 @@ class Field:
         rates = jax.jvp(lambda t, y: self.constraints(system, t, y, z)[0], (t, y), along)[1]
         wrong = a * rates + w * at.b + q * self.positions(system, t, y)
         rhs = jnp.concatenate([rhs, -wrong])
-        solution, regular = self.solve(at.M, at.C, rhs[:, None])
-        u = solution[: self.nz, 0]
-        moved = a * at.v + q * times(at.v_z, u)
+        solution, regular = at.saddle.solve(rhs)
+        u = solution[: self.nz]
+        moved = a * at.v + q * at.saddle.along(u)
         increment = jnp.concatenate([moved, (a + w) * u])
-        finite = jnp.isfinite(jnp.sum(rhs) + jnp.sum(at.C) + jnp.sum(at.v))
-        if at.M is not None:
-            finite = finite & jnp.isfinite(jnp.sum(at.M))
-        return Evaluation(increment, solution[:, 0], regular, finite)
+        finite = jnp.isfinite(jnp.sum(rhs) + jnp.sum(at.v)) & at.saddle.finite
+        return Evaluation(increment, solution, regular, finite)
 
     def residuals(
         self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"]
@@ -151,11 +143,21 @@ class Field:
         return system.holonomic(t, y), b[: self.nlam], b[self.nlam :]
 
 
-def times(v_z: Float[Array, "ny nz"] | None, u: Float[Array, " nz"]) -> Float[Array, " ny"]:
-    """`v_z u`."""
-    return u if v_z is None else jnp.sum(v_z * u[None, :], 1)
+class BlockField(Field):
+    """The same for a system of many blocks.
 
+    **Arguments:**
 
-def transposed_times(v_z: Any, y: Float[Array, " ny"]) -> Float[Array, " nz"]:
-    """`v_z^T y`."""
-    return y if v_z is None else jnp.sum(v_z * y[:, None], 0)
+    - `static`: as for `Field`.
+    - `solver`: for the blocks of the system.
+    """
+
+    def __init__(self, static: FlatSystem, solver: BlockLinearSolver):
+        super().__init__(static)
+        self.solver = solver
+
+    def linearised(self, system: FlatSystem, t: Any, y: Any, z: Any) -> Linearised:
+        """The blocks, factorised."""
+        b, v = self.constraints(system, t, y, z)
+        saddle = self.solver.saddle(system, t, y, z)
+        return Linearised(b, v, BlockSaddle(saddle, (self.ny, self.nz)))

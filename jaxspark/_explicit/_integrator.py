@@ -6,42 +6,46 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from .._driver import AbstractSteps
-from .._kkt import saddle_solve
+from .._kkt import BlockLinearSolver, LinearSolver, saddle_solve, select_linear_solver
 from .._motion import AbstractIntegrator
 from .._system import FlatSystem
-from ._field import Field
+from ._field import BlockField, Field
+from ._method import ExplicitMethod
 from ._step import ExplicitStep
-from ._tableau import ExplicitTableau
 
 
-# Unknowns beyond which matrices of a system with blocks are too large to be dense.
+# Unknowns up to which the matrix of a system of blocks is small enough to be dense.
 LARGEST_DENSE = 256
 
 
 class ExplicitIntegrator(AbstractIntegrator):
-    """An explicit method, whose steps are projected onto the constraints."""
+    """An explicit method, whose steps are projected onto the constraints.
 
-    tableau: ExplicitTableau = eqx.field(static=True)
-    linear_solver: None = None
+    - `linear_solver`: of systems of blocks, which are otherwise used where there are many.
+    """
+
+    method: ExplicitMethod = eqx.field(static=True)
+    linear_solver: LinearSolver | None = None
+
+    @property
+    def orders(self) -> tuple[int, int]:
+        """Those of the method and of its estimate."""
+        return self.method.order, self.method.error_order
 
     def check(self, flat: FlatSystem) -> None:
-        """Constraint forces are ideal, and matrices dense.
+        """Constraint forces are ideal.
 
         **Raises:** `ValueError`.
         """
-        name = self.tableau.name
         if not flat.ideal:
             raise ValueError(
-                f"{name} is for constraints whose forces are ideal; this system has friction, r "
-                "or reaction of its own. Use jaxspark.Lobatto(3), or in diffrax.diffeqsolve "
-                "jaxspark.Projected with jaxspark.UnderlyingTerm."
+                f"{self.method} is for constraints whose forces are ideal; this system has "
+                "friction, r or reaction of its own. Use jaxspark.Lobatto(3)."
             )
-        size = flat.nz + flat.nlam + flat.npsi
-        if flat.structure is not None and size > LARGEST_DENSE:
+        if self.linear_solver is not None and self._blocks(flat) is None:
             raise ValueError(
-                f"{name} in jaxspark.solve has dense matrices, too large for {size} velocities "
-                "and multipliers. Use jaxspark.Gauss(3), or in diffrax.diffeqsolve "
-                "jaxspark.Projected with jaxspark.UnderlyingTerm: both make use of blocks."
+                f"{self.method} eliminates dense matrices itself: a linear_solver is for systems "
+                "of blocks, and of blocks, such as jaxspark.AcyclicNullSpace()."
             )
 
     def prepared(self, flat: FlatSystem) -> FlatSystem:
@@ -52,10 +56,22 @@ class ExplicitIntegrator(AbstractIntegrator):
     def steps(self, flat: FlatSystem) -> tuple[AbstractSteps, AbstractSteps]:
         """By eliminations in loops, and by those of JAX."""
         static = eqx.filter(flat, eqx.is_array, inverse=True)
+        blocks = self._blocks(flat)
+        if blocks is not None:
+            steps = ExplicitStep(BlockField(static, blocks), self.method)
+            return steps, steps
         return (
-            ExplicitStep(Field(static), self.tableau),
-            ExplicitStep(Field(static, _differentiable_solve), self.tableau),
+            ExplicitStep(Field(static), self.method),
+            ExplicitStep(Field(static, _differentiable_solve), self.method),
         )
+
+    def _blocks(self, flat: FlatSystem) -> BlockLinearSolver | None:
+        """How blocks are eliminated, if they are."""
+        small = flat.nz + flat.nlam + flat.npsi <= LARGEST_DENSE
+        if self.linear_solver is None and (flat.structure is None or small):
+            return None
+        solver = select_linear_solver(flat, self.linear_solver)
+        return solver if isinstance(solver, BlockLinearSolver) else None
 
 
 def _differentiable_solve(M: Any, C: Any, rhs: Any) -> tuple[Any, Any]:

@@ -21,7 +21,7 @@ from .._driver import AbstractSteps, GAINS, Step, Tolerances
 from .._results import RESULTS
 from ._derivatives import pull, push
 from ._field import Field, Parameters
-from ._tableau import ExplicitTableau
+from ._method import ExplicitMethod
 
 
 # Rounds of projections, each of which squares the error of the constraints.
@@ -42,26 +42,26 @@ def put(rows: Array, row: Array, index: IntScalar) -> Array:
 
 
 class ExplicitStep(AbstractSteps):
-    """AbstractSteps of an explicit method on a field, each with its projections.
+    """Steps of an explicit method on a field, each with its projections.
 
     **Arguments:**
 
     - `field`: the evaluations.
-    - `tableau`: the coefficients.
+    - `method`: with its coefficients.
     """
 
     probes, gains = True, GAINS
 
-    def __init__(self, field: Field, tableau: ExplicitTableau):
-        self.field, self.tableau = field, tableau
+    def __init__(self, field: Field, method: ExplicitMethod):
+        self.field, self.method = field, method
         kinds = (["positions"] if field.nlam else []) + (["velocities"] if field.m else [])
-        s = tableau.stages
+        s = method.stages
         self.stages, self.round = s, len(kinds)
         self.most = s + ROUNDS * self.round
         self.stored = s + self.round
         self.rows = np.zeros((s + 1, self.most))
-        self.rows[:s, :s], self.rows[s, :s] = tableau.A, tableau.b
-        self.nodes = np.concatenate([tableau.c, np.ones(self.most - s)])
+        self.rows[:s, :s], self.rows[s, :s] = method.A, method.b
+        self.nodes = np.concatenate([method.c, np.ones(self.most - s)])
         weights = [(1.0, 0.0, 0.0)] * s
         of_kind = {"positions": (0.0, 1.0, 0.0), "velocities": (0.0, 0.0, 1.0)}
         weights += [of_kind[kind] for kind in kinds] * ROUNDS
@@ -70,7 +70,7 @@ class ExplicitStep(AbstractSteps):
     @property
     def error_order(self) -> int:
         """The power of `h` in the estimated error."""
-        return self.tableau.error_order
+        return self.method.error_order
 
     def start(self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"]) -> Any:
         """Nothing is remembered; derivatives need the number of evaluations."""
@@ -179,7 +179,7 @@ class ExplicitStep(AbstractSteps):
         del memory
         K, _, count, verdict = self.evaluations(parameters, t, h, x)
         x1 = self._end(h, x, K, count)
-        error = self.tableau.estimate(h, x, x1, K[: self.stages])
+        error = self.method.estimate(h, x, x1, K[: self.stages])
         overflow = (verdict == GOOD) & ~jnp.all(jnp.isfinite(x1))
         verdict = jnp.where(overflow, NONFINITE, verdict)
         result = RESULTS.successful

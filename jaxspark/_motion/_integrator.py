@@ -16,6 +16,11 @@ class AbstractIntegrator(eqx.Module):
 
     linear_solver: eqx.AbstractVar[LinearSolver | None]
 
+    @property
+    @abc.abstractmethod
+    def orders(self) -> tuple[int, int]:
+        """The order of the method, and the power of the step size in the estimate of the error."""
+
     def check(self, flat: FlatSystem) -> None:
         """Raise if the method cannot solve this system.
 

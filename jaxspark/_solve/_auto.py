@@ -7,7 +7,7 @@ import jax
 import jax.core
 import numpy as np
 
-from .._adaptive import DOP853
+from .._explicit import DOP853
 from .._results import RESULTS
 from .._rollout import Solution
 from .._stiff import GGL

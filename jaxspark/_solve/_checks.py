@@ -2,15 +2,14 @@
 
 from typing import Any
 
-import diffrax
-
+from .._explicit import ExplicitMethod
 from .._rollout import KnownSteps
 from .._stiff import GGL
 from .._system import AbstractConstrainedSystem
 from .._tableau import RolloutMethod
 
 
-Method = RolloutMethod | GGL | diffrax.AbstractERK
+Method = RolloutMethod | GGL | ExplicitMethod
 
 
 def check_kinds(system: Any, y0: Any, method: Any, steps: Any) -> None:
@@ -25,12 +24,11 @@ def check_kinds(system: Any, y0: Any, method: Any, steps: Any) -> None:
     of_name = isinstance(method, str) and method == "auto"
     if not (method is None or isinstance(method, Method) or of_name):
         raise TypeError(
-            "method must be one such as Gauss(3) or DOP853(), an explicit Runge-Kutta method of "
-            f'diffrax, or "auto"; got {method!r}.'
+            f'method must be one such as Gauss(3) or DOP853(), or "auto"; got {method!r}.'
         )
     if not (steps is None or isinstance(steps, KnownSteps)):
         raise TypeError(
             "steps must be such as jaxspark.EqualSteps(100) or jaxspark.GivenSteps(times); got "
             f"{steps!r}. Controllers of diffrax are for diffrax.diffeqsolve, with "
-            "jaxspark.DiffraxSolver."
+            "jaxspark.diffrax.DiffraxSolver."
         )

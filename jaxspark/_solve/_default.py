@@ -2,35 +2,27 @@
 
 from typing import NamedTuple
 
-import jax
-import numpy as np
-
-from .._adaptive import DOP853
-from .._custom_types import State
+from .._explicit import DOP853, ExplicitMethod
 from .._rollout import KnownSteps
 from .._stiff import GGL
-from .._system import AbstractConstrainedSystem, MultibodySystem, WithBlocks
+from .._system import AbstractConstrainedSystem
 from .._tableau import AbstractSparkMethod, Gauss, Lobatto
 from ._options import beyond_explicit, Options
-
-
-# Velocities of a system of blocks from which on elimination by blocks pays.
-MANY = 64
 
 
 class Choice(NamedTuple):
     """A method, and why."""
 
-    method: AbstractSparkMethod | GGL | DOP853
+    method: AbstractSparkMethod | GGL | ExplicitMethod
     why: str
 
 
-def default_method(system: AbstractConstrainedSystem, z0: State, options: Options) -> Choice:
+def default_method(system: AbstractConstrainedSystem, options: Options) -> Choice:
     """`DOP853()` where it is possible, else `Gauss(3)`; for steps of known sizes `Gauss(2)`.
 
     An explicit method is impossible for constraint forces that are not ideal, and with options
-    that it does not have; for large systems of blocks it does not pay. Friction that depends on
-    holonomic reactions is for `Lobatto(3)`, which has velocities where constraints hold.
+    that it does not have. Friction that depends on holonomic reactions is for `Lobatto(3)`, which
+    has velocities where constraints hold.
     """
     if system.friction is not None:
         return Choice(Lobatto(3), "for friction by holonomic reactions")
@@ -40,9 +32,6 @@ def default_method(system: AbstractConstrainedSystem, z0: State, options: Option
         return Choice(Gauss(3), f"explicit methods are not for {', '.join(asked)}")
     if not ideal(system):
         return Choice(Gauss(3), "explicit methods are for ideal constraint forces")
-    size = sum(np.size(leaf) for leaf in jax.tree.leaves(z0))
-    if isinstance(system, MultibodySystem | WithBlocks) and size > MANY:
-        return Choice(Gauss(3), "linear systems of so many bodies are solved block by block")
     return Choice(DOP853(), "nothing is against an explicit method")
 
 

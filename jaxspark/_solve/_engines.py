@@ -2,15 +2,13 @@
 
 from typing import Any, NamedTuple
 
-import diffrax
 import jax
 import jax.core
 import jax.numpy as jnp
 
-from .._adaptive import DOP853, GGLIntegrator, SparkIntegrator
 from .._custom_types import Args, State
 from .._driver import LARGEST, Tolerances
-from .._explicit import dop853_tableau, ExplicitIntegrator, tableau_of_diffrax
+from .._explicit import ExplicitMethod
 from .._motion import AbstractIntegrator, as_events, solve_motion, Wanted
 from .._rollout import (
     EqualSteps,
@@ -19,10 +17,11 @@ from .._rollout import (
     Solution,
     solve_by_steps,
 )
-from .._step import check_newton, NewtonOptions
+from .._step import NewtonOptions
 from .._stiff import GGL
 from .._system import AbstractConstrainedSystem
-from .._tableau import AbstractSparkMethod, RolloutMethod
+from .._tableau import RolloutMethod
+from ._integrators import integrator_of
 from ._options import Options, refuse_of_newton, refuse_of_tolerances
 from ._times import check_sizes, check_times, filled_tolerances
 
@@ -59,15 +58,10 @@ def by_sizes(method: Any, task: Task) -> Solution:
     system, start, (t0, t1), options, tolerance = task
     dtype = jnp.result_type(*jax.tree.leaves(start[0]))
     t0 = 0.0 if t0 is None else t0
-    explicit = isinstance(method, diffrax.AbstractERK)
-    if explicit:
+    if isinstance(method, ExplicitMethod):
         refuse_of_newton(options)
-    elif not isinstance(method, AbstractSparkMethod | GGL):
-        raise TypeError(
-            f"The method {method!r} is for steps of known sizes: give "
-            "steps=jaxspark.EqualSteps(...)."
-        )
-    elif options.checkpoint is not None:
+    integrator = integrator_of(method, options.newton, options.linear_solver, options.predict)
+    if options.checkpoint is not None:
         raise ValueError("checkpoint is for steps of known sizes.")
     if isinstance(options.steps, EqualSteps):
         t0, t1, options = _of_equal_steps(options.steps, t0, t1, options, dtype)
@@ -84,9 +78,14 @@ def by_sizes(method: Any, task: Task) -> Solution:
     check_times([t0, t1], ts, saved, options.dense, options.max_steps, options.max_events)
     check_sizes(options.first_step, options.max_step)
     task = Task(system, start, (t0, t1), options, tolerance)
-    if isinstance(method, diffrax.AbstractERK):
-        return _explicitly(method, task, ts)
-    return _implicitly(method, task, ts)
+    longest = jnp.asarray(jnp.inf, dtype)
+    if not isinstance(method, GGL):
+        longest = LARGEST * jnp.abs(t1 - t0)
+    elif not isinstance(options.steps, EqualSteps):
+        _, atol = filled_tolerances(options.rtol, options.atol, dtype)
+        if not isinstance(atol, jax.core.Tracer) and atol == 0:
+            raise ValueError("jaxspark.GGL needs atol > 0: coordinates may pass through zero.")
+    return _moved(integrator, longest, task, ts)
 
 
 def _of_equal_steps(
@@ -100,39 +99,6 @@ def _of_equal_steps(
     t0, h, number, _ = known_steps(equal, t0, t1, dtype)
     t1 = t0 + number * h if t1 is None else t1
     return t0, t1, options._replace(rtol=0.0, atol=jnp.inf, max_steps=number)
-
-
-def _explicitly(method: diffrax.AbstractERK, task: Task, ts: Any) -> Solution:
-    """By an explicit method."""
-    kind = type(method)
-    tableau = dop853_tableau() if kind is DOP853 else tableau_of_diffrax(kind)
-    longest = LARGEST * jnp.abs(task.times[1] - task.times[0])
-    return _moved(ExplicitIntegrator(tableau=tableau), longest, task, ts)
-
-
-def _implicitly(method: Any, task: Task, ts: Any) -> Solution:
-    """By an implicit method."""
-    options, dtype = task.options, task.times[0].dtype
-    longest = LARGEST * jnp.abs(task.times[1] - task.times[0])
-    if not isinstance(method, GGL):
-        newton = NewtonOptions(max_iterations=50) if options.newton is None else options.newton
-        check_newton(newton, options.linear_solver)
-        integrator = SparkIntegrator(
-            method=method, newton=newton, linear_solver=options.linear_solver,
-            predict=options.predict,
-        )  # fmt: skip
-        return _moved(integrator, longest, task, ts)
-    if options.newton is not None or options.linear_solver is not None:
-        raise ValueError(
-            "jaxspark.GGL has a Newton iteration of its own, with a fresh matrix every time: "
-            "newton and linear_solver are for other methods. GGL(method, newton=...) chooses how."
-        )
-    if isinstance(options.steps, EqualSteps):
-        return _moved(GGLIntegrator(method=method), jnp.asarray(jnp.inf, dtype), task, ts)
-    _, atol = filled_tolerances(options.rtol, options.atol, dtype)
-    if not isinstance(atol, jax.core.Tracer) and atol == 0:
-        raise ValueError("jaxspark.GGL needs atol > 0: coordinates may pass through zero.")
-    return _moved(GGLIntegrator(method=method), jnp.asarray(jnp.inf, dtype), task, ts)
 
 
 def _moved(integrator: AbstractIntegrator, longest: Any, task: Task, ts: Any) -> Solution:

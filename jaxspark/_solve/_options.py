@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from .._blocks import AbstractBlockSolver
 from .._kkt import LinearSolver
 from .._rollout import Checkpoint, EqualSteps, KnownSteps
 from .._step import NewtonOptions
@@ -41,7 +42,7 @@ class Options(NamedTuple):
 
 
 OF_TOLERANCES = "rtol atol first_step max_step ts events progress_meter dense=True".split()
-OF_NEWTON = "checkpoint newton linear_solver predict=False".split()
+OF_NEWTON = "checkpoint newton predict=False".split()
 
 
 def refuse_of_tolerances(options: Options) -> None:
@@ -66,8 +67,7 @@ def refuse_of_newton(options: Options) -> None:
     if found:
         raise ValueError(
             f"Explicit methods are not for {', '.join(found)}. For these use a SPARK method such "
-            "as jaxspark.Gauss(3), or diffrax.diffeqsolve with jaxspark.Projected and "
-            "jaxspark.UnderlyingTerm."
+            "as jaxspark.Gauss(3)."
         )
 
 
@@ -77,4 +77,8 @@ def beyond_explicit(options: Options) -> list[str]:
     if not (options.steps is None or isinstance(options.steps, EqualSteps)):
         asked["steps other than EqualSteps"] = True
     names = [*OF_NEWTON, "steps other than EqualSteps"]
-    return [name for name in names if asked.get(name, False)]
+    found = [name for name in names if asked.get(name, False)]
+    linear = options.linear_solver
+    if not (linear is None or linear == "auto" or isinstance(linear, AbstractBlockSolver)):
+        found.append(f"linear_solver={linear!r}")
+    return found

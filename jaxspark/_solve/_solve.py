@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._adaptive import DOP853
 from .._consistent import constraint_rank
 from .._custom_types import Args, RealScalarLike, State
+from .._explicit import ExplicitMethod
 from .._implicit import stop_gradient
 from .._kkt import LinearSolver
 from .._rollout import (
@@ -76,14 +76,13 @@ def solve(
     - `y0`, `z0`: consistent initial coordinates and velocities, arrays or PyTrees.
     - `args`: passed to the system's functions, any PyTree.
     - `t0`, `t1`: initial and final time; time may run backward. Default of `t0`: 0.
-    - `method`: an explicit method, [`jaxspark.DOP853`][] or one of diffrax's, for instance
-        `diffrax.Tsit5()`, each of whose steps is projected onto the constraints; a SPARK method
-        such as `jaxspark.Gauss(3)`; or [`jaxspark.GGL`][] for what is stiff. A
-        [`jaxspark.Composition`][] is for steps of known sizes. Explicit methods take the least time
-        to compile and, unless the motion is stiff, to run. They are for ideal constraint forces,
-        and without the options that concern Newton's iteration. Default:
-        `DOP853()`; where that is impossible, and for more than 64 velocities of a system of
-        blocks, `Gauss(3)`; for steps of known sizes `Gauss(2)`; for `friction` `Lobatto(3)`.
+    - `method`: an explicit method such as `jaxspark.DOP853()` or `jaxspark.Tsit5()`, each of whose
+        steps is projected onto the constraints; a SPARK method such as `jaxspark.Gauss(3)`; or
+        [`jaxspark.GGL`][] for what is stiff. A [`jaxspark.Composition`][] is for steps of known
+        sizes. Explicit methods take the least time to compile and, unless the motion is stiff, to
+        run. They are for ideal constraint forces, and without the options that concern Newton's
+        iteration. Default: `DOP853()`; where that is impossible, `Gauss(3)`; for steps of known
+        sizes `Gauss(2)`; for `friction` `Lobatto(3)`.
         `"auto"` makes 64 steps of `DOP853()` first and, if many more are needed, as many of `GGL`,
         to see which come farther: outside of `jax.jit` only. `solution.explain()` says what was
         taken and why.
@@ -155,8 +154,8 @@ def solve(
     )  # fmt: skip
     task, why = Task(system, (y0, z0, args), (t0, t1), options, tolerance), ""
     if method is None or isinstance(method, str):
-        choice = default_method(system, z0, options)
-        if method == "auto" and isinstance(choice.method, DOP853) and steps is None:
+        choice = default_method(system, options)
+        if method == "auto" and isinstance(choice.method, ExplicitMethod) and steps is None:
             choice = _by_first_steps(task)
         method, why = choice
     no_steps = isinstance(steps, EqualSteps) and steps.number == 0

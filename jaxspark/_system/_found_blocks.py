@@ -1,10 +1,10 @@
 """Blocks that were found: where they are among vectors, and the derivatives that fill them."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
 from jaxtyping import Array, Float, Int
 
 from .._blocks import Pattern, Positions, take
@@ -17,7 +17,8 @@ from .._blocks._colours import (
 from .._blocks._detect import Blocks
 
 
-Sparsity = scipy.sparse.csr_matrix
+# A `scipy.sparse.csr_matrix`: SciPy is not loaded before it is needed.
+Sparsity = Any
 
 
 class Places:

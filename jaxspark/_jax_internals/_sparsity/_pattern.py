@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
+import scipy
 
 from .._understood import guarded
 from ._dependence import each_its_own, Fact, Sets
@@ -25,7 +25,7 @@ class JacobianPattern(NamedTuple):
     - `understood`: whether all was.
     """
 
-    entries: scipy.sparse.csr_matrix
+    entries: "scipy.sparse.csr_matrix"
     understood: bool
 
 

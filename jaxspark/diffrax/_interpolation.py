@@ -1,5 +1,6 @@
 """Between two steps: not a polynomial, but a shorter step."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -37,14 +38,14 @@ class ShorterStep(AbstractLocalInterpolation):
     """The solution inside a step, by a step of the same method from the same start.
 
     It has the order of the method and satisfies the constraints to rounding error, as a
-    polynomial would not, at the price of a Newton iteration. Differentiable, with respect to the
-    time too.
+    polynomial would not, at the price of a step. Differentiable, with respect to the time too.
 
     - `t0`, `t1`: the interval, as diffrax counts time.
     - `start`, `h`: the time at which it starts and its size, in the user's direction of time.
     - `y`, `z`: the state there.
-    - `stages`: those of the whole step.
-    - `problem`: `(system, args, solver)`.
+    - `note`: of the whole step.
+    - `problem`: `(system, args, make)`; `make(point, h, whole, note)` is the end of a step of size
+        `h` from a point, next to one of the size `whole`.
     """
 
     t0: Any
@@ -53,11 +54,11 @@ class ShorterStep(AbstractLocalInterpolation):
     h: FloatScalar
     y: State
     z: State
-    stages: Any
+    note: Any
     problem: Frozen
 
     def evaluate(self, t0: Any, t1: Any = None, left: bool = True) -> Any:
-        """The state `(y, z)` at `t0`, or its change from there to `t1`. NaN if Newton fails."""
+        """The state `(y, z)` at `t0`, or its change from there to `t1`. NaN if the step fails."""
         del left
         if t1 is not None:
             return jax.tree.map(jnp.subtract, self.evaluate(t1), self.evaluate(t0))
@@ -75,16 +76,13 @@ class ShorterStep(AbstractLocalInterpolation):
         length = jnp.asarray(self.t1 - self.t0, self.h.dtype)
         empty = length == 0
         fraction = jnp.asarray(t - self.t0, self.h.dtype) / jnp.where(empty, 1, length)
-        return _shorter(self, jnp.where(empty, 0, fraction))
+        system, args, make = self.problem.tree()
+        start = point(system, self.start, self.y, self.z, args)
+        h = self.h * jnp.where(empty, 0, fraction)
+        y, z = _end(make, start, h, self.h, self.note)
+        return Point(system, start.args, start.t + h, y, z)
 
 
 @eqx.filter_jit
-def _shorter(step: ShorterStep, fraction: FloatScalar) -> Point:
-    """The end of a step over a fraction of the whole one."""
-    system, args, solver = step.problem.tree()
-    first = point(system, step.start, step.y, step.z, args)
-    flat, y0, z0 = first.flat()
-    y, z, good = solver.shorter(flat, first.t, y0, z0, step.h, step.stages, fraction)
-    y, z = (jnp.where(good, x, jnp.nan) for x in (y, z))
-    t = first.t + step.h * fraction
-    return Point(system, first.args, t, flat.unravel_y(y), flat.unravel_z(z))
+def _end(make: Callable[..., Any], start: Point, h: Any, whole: Any, note: Any) -> Any:
+    return make(start, h, whole, note)

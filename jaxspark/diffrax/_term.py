@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from diffrax import AbstractTerm
 from jaxtyping import Array, Float
 
+from .._adaptive import flat_underlying
 from .._custom_types import Args, FloatScalar, State
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
-from ._underlying import flat_underlying
 
 
 class Point(eqx.Module):
@@ -27,19 +27,20 @@ class Point(eqx.Module):
     y: State
     z: State
 
-    def flat(self) -> tuple[FlatSystem, Float[Array, " ny"], Float[Array, " nz"]]:
-        """The system as functions of vectors, bound to its args; `y` and `z` as vectors."""
-        return flatten(self.system, self.t, self.y, self.z, self.args)
+    def flat(self) -> tuple[FlatSystem, Float[Array, " n"]]:
+        """The system as functions of vectors, bound to its args; the state as a vector."""
+        flat, y, z = flatten(self.system, self.t, self.y, self.z, self.args)
+        return flat, jnp.concatenate([y, z])
 
 
 class ConstrainedTerm(AbstractTerm):
     """A constrained system as a term of `diffrax.diffeqsolve`, for states `(y, z)`.
 
-    With [`jaxspark.DiffraxSolver`][] as the solver:
+    With [`jaxspark.diffrax.DiffraxSolver`][] as the solver:
 
         diffrax.diffeqsolve(
-            jaxspark.ConstrainedTerm(system), jaxspark.DiffraxSolver(jaxspark.Gauss(3)),
-            t0, t1, None, (y0, z0), args, stepsize_controller=jaxspark.PIController(rtol, atol),
+            ConstrainedTerm(system), DiffraxSolver(jaxspark.Gauss(3)),
+            t0, t1, None, (y0, z0), args, stepsize_controller=diffrax.PIDController(rtol, atol),
         )
 
     **Arguments:**
@@ -72,10 +73,16 @@ def point(system: AbstractConstrainedSystem, t: Any, y: Any, z: Any, args: Args)
     return Point(system, as_args(args, dtype), jnp.asarray(t, dtype), y, z)
 
 
-# Compiled functions, here and below: diffrax traces a step many times, these but once.
+def pair(flat: FlatSystem, x: Float[Array, " n"]) -> tuple[State, State]:
+    """The state `(y, z)`, or something as its derivative, of a vector."""
+    return flat.unravel_y(x[: flat.ny]), flat.unravel_z(x[flat.ny :])
+
+
+# Compiled: diffrax traces a step many times, this but once.
 @eqx.filter_jit
 def derivative(at: Point) -> tuple[State, State]:
     """`(y', z')` of the underlying ODE."""
-    flat, y, z = at.flat()
+    flat, x = at.flat()
+    y, z = x[: flat.ny], x[flat.ny :]
     zdot, _, _ = flat_underlying(flat, at.t, y, z)
-    return flat.unravel_y(flat.velocity(at.t, y, z)), flat.unravel_z(zdot)
+    return pair(flat, jnp.concatenate([flat.velocity(at.t, y, z), zdot]))

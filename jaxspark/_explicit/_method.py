@@ -1,0 +1,117 @@
+"""Explicit Runge-Kutta methods by their coefficients."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+
+# The errors of all steps add up.
+SAFETY = 3.0
+# An estimate of the error of a step from the increments of its stages: `(h, x0, x1, K) -> e`.
+Estimate = Callable[[Any, Any, Any, Any], Any]
+
+
+class ExplicitMethod:
+    r"""An explicit Runge-Kutta method, each of whose steps ends on the constraints.
+
+    With `K_i` the derivatives of the stages, by the underlying ODE, it is
+
+        X_i = x_0 + h sum_{j < i} a_ij K_j,    x_1 = x_0 + h sum_j b_j K_j,
+
+    and `x_1` is projected. For [`jaxspark.solve`][]; [`jaxspark.DOP853`][] and others are made.
+
+    **Arguments:**
+
+    - `name`: as a user writes it.
+    - `order`: of the method.
+    - `A`: for each stage but the first, the coefficients of those before it.
+    - `b`: the weights, one for each stage.
+    - `estimate`: the weights of an embedded error estimate, one for each stage; or a function
+        `(h, x0, x1, K) -> e` of the size of the step, its ends and the derivatives of its stages,
+        shape `(s, n)`, to an error of shape `(n,)`.
+    - `error_order`: the power of `h` in the estimate. Default: `order`.
+
+    **Raises:** `ValueError` if the coefficients do not fit together, or there is no estimate.
+
+    Source: E. Hairer, S. Norsett & G. Wanner, *Solving Ordinary Differential Equations I*, II.1
+    (1.8), II.4.
+    """
+
+    name: str
+    order: int
+    A: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    estimate: Estimate
+    error_order: int
+
+    def __init__(
+        self,
+        name: str,
+        order: int,
+        A: Sequence[Any],
+        b: Any,
+        estimate: Any,
+        error_order: int | None = None,
+    ):
+        self.name, self.order = str(name), int(order)
+        self.b = np.asarray(b, float)
+        stages = len(self.b)
+        if [len(row) for row in A] != list(range(1, stages)):
+            raise ValueError(
+                f"A must have a row for each of {stages} stages but the first, with a coefficient "
+                f"for every stage before it; its rows have lengths {[len(row) for row in A]}."
+            )
+        self.A = np.zeros((stages, stages))
+        for i, row in enumerate(A, 1):
+            self.A[i, :i] = row
+        c = np.sum(self.A, axis=1)
+        # A stage at the end of the step is not a rounding error beyond it.
+        self.c = np.where(np.abs(c - 1) < 1e-13, 1.0, c)
+        if not np.isclose(np.sum(self.b), 1):
+            raise ValueError(f"The weights b must add up to 1; their sum is {np.sum(self.b)}.")
+        own: Any = estimate
+        if not callable(estimate):
+            weights = np.asarray(estimate, float)
+            if weights.shape != (stages,) or not np.any(weights):
+                raise ValueError(
+                    f"The estimate needs {stages} weights, not all of them zero: step sizes follow "
+                    "from it."
+                )
+            own, estimate = weights.tobytes(), embedded(weights)
+        self.estimate = estimate
+        self.error_order = self.order if error_order is None else int(error_order)
+        table = self.A.tobytes(), self.b.tobytes()
+        self._key = (self.name, self.order, table, own, self.error_order)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ExplicitMethod) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        return f"{self.name}()"
+
+    @property
+    def stages(self) -> int:
+        """`s`."""
+        return len(self.b)
+
+
+def weighted(weights: np.ndarray, K: Float[Array, "s n"]) -> Float[Array, " n"]:
+    """The sum of the rows of `K` with these weights."""
+    return jnp.sum(jnp.asarray(weights, K.dtype)[:, None] * K, 0)
+
+
+def embedded(weights: np.ndarray) -> Estimate:
+    """Three times the difference of a method and the one embedded in it."""
+
+    def estimate(h: Any, x0: Any, x1: Any, K: Float[Array, "s n"]) -> Float[Array, " n"]:
+        del x0, x1
+        return SAFETY * h * weighted(weights, K)
+
+    return estimate
