@@ -23,7 +23,7 @@ class RESULTS(eqx.Enumeration):
         "The matrix K2 = [[p_z, -r_lam, -f_psi], [g_y v_z, 0, 0], [k_z, 0, 0]] is singular: "
         "the constraints are redundant, or act on directions without mass; for Lobatto methods, "
         "p_z must be regular, too. "
-        "jaxspark.constraint_rank tells which combination of constraints is at fault."
+        "jaxspark.diagnostics.constraint_rank tells which combination of constraints is at fault."
     )
     nonfinite = (
         "NaN or infinity, in the initial values or from a function of the system. Check these, "

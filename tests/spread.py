@@ -75,7 +75,7 @@ def everywhere(tree):
 
 def differences(function, count, **others):
     """Of values and of derivatives, over all devices and on one."""
-    over = jaxspark.over_devices(function, in_axes=(0, None), **others)
+    over = jaxspark.batch.over_devices(function, in_axes=(0, None), **others)
     one = jax.jit(jax.vmap(function, (0, None)))
     lane, args = lanes(count), jax.tree.map(jnp.asarray, SHARED)
     derivatives = [jax.jit(jax.grad(loss(f), (0, 1), has_aux=True)) for f in (over, one)]
@@ -91,7 +91,7 @@ def differences(function, count, **others):
 
 def forward(count):
     """Of a derivative along a direction, of a function inside another compiled one."""
-    over = jaxspark.over_devices(composed, in_axes=(0, None))
+    over = jaxspark.batch.over_devices(composed, in_axes=(0, None))
     lane, args = lanes(count), jax.tree.map(jnp.asarray, SHARED)
     directions = jax.tree.map(jnp.ones_like, (lane, args))
 
@@ -208,7 +208,7 @@ def after_fits():
 def local_data(count):
     """Of a batch of which each process has a part."""
     mesh = Mesh(np.array(jax.devices()), ("trajectories",))
-    over = jaxspark.over_devices(composed, in_axes=(0, None), devices=mesh)
+    over = jaxspark.batch.over_devices(composed, in_axes=(0, None), devices=mesh)
     share = count // jax.process_count()
     mine = slice(share * jax.process_index(), share * (jax.process_index() + 1))
     sharding = NamedSharding(mesh, PartitionSpec("trajectories"))
@@ -231,7 +231,10 @@ def local_data(count):
 
 def loops():
     """Of adaptive solves: values, numbers of steps, and what devices send each other."""
-    over, one = jaxspark.over_devices(adaptive, in_axes=(0, None)), jax.vmap(adaptive, (0, None))
+    over, one = (
+        jaxspark.batch.over_devices(adaptive, in_axes=(0, None)),
+        jax.vmap(adaptive, (0, None)),
+    )
     lane, args = lanes(16), jax.tree.map(jnp.asarray, SHARED)
     program = over.lower(lane, args).compile()
     many, single = program(lane, args), jax.jit(one)(lane, args)

@@ -9,8 +9,8 @@ import scipy.sparse.linalg
 
 from benchmarks._array_sizes import array_sizes
 from benchmarks.large import _topologies as topologies
-from jaxspark import AcyclicNullSpace, BlockMatrix, Pattern
 from jaxspark._blocks import dense, factor_saddle, solve_saddle
+from jaxspark.linear import AcyclicNullSpace, BlockMatrix, Pattern
 from rods import (
     flat,
     ragged,

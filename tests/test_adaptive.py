@@ -87,7 +87,7 @@ def solve(method=Gauss(3), **options):
 
 def residuals(solution):
     problem = mixed()
-    found = jaxspark.constraint_residuals(
+    found = jaxspark.diagnostics.constraint_residuals(
         problem.system, solution.ts, solution.ys, solution.zs, problem.args
     )
     return max(float(jnp.max(jnp.abs(x))) for x in jax.tree.leaves(found))

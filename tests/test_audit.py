@@ -137,7 +137,7 @@ def consistent_by_jaxspark(mechanism):
     for seed in range(2):
         y, z, args = mechanism.seeded(seed)
         scale = 1 + max(np.max(np.abs(y)), np.max(np.abs(z))) ** 2
-        found = jaxspark.constraint_residuals(mechanism.system, 0.0, y, z, args)
+        found = jaxspark.diagnostics.constraint_residuals(mechanism.system, 0.0, y, z, args)
         for residual in jax.tree.leaves(found):
             assert np.max(np.abs(residual), initial=0.0) < 1e-12 * scale
 

@@ -85,7 +85,7 @@ def test_redundant_constraints():
     assert np.allclose(direction / direction[1], [-3, 1], atol=1e-12)
 
 
-@pytest.mark.parametrize("linear_solver", [None, jaxspark.DenseLU()])
+@pytest.mark.parametrize("linear_solver", [None, jaxspark.linear.DenseLU()])
 def test_massless_free_direction(linear_solver):
     def p(t, y, z, args):
         return z * jnp.asarray([1.0, 0.0])

@@ -19,7 +19,8 @@ from helpers import (
     pendulum_tension,
     result_is,
 )
-from jaxspark import bdf, ConstrainedSystem, MechanicalSystem, RESULTS, SolveError
+from jaxspark import ConstrainedSystem, MechanicalSystem, RESULTS, SolveError
+from jaxspark.stiff import bdf
 
 
 def moving_rod():

@@ -8,12 +8,13 @@ import pytest
 
 import jaxspark
 from helpers import largest_difference, pendulum, PENDULUM_ARGS, pendulum_start, thorough
-from jaxspark import bdf, MechanicalSystem, RESULTS
+from jaxspark import MechanicalSystem, RESULTS
 from jaxspark._bdf import Settings
 from jaxspark._bdf._replay import attach_rows, lagrange, step_residual
 from jaxspark._bdf._solve import _steps
 from jaxspark._consistent import flat_multipliers
 from jaxspark._system import flatten
+from jaxspark.stiff import bdf
 
 
 # The equations of a step are those of "ggl" for "ggl_star", "cs" and "cm_true", too.

@@ -7,8 +7,9 @@ import pytest
 import helpers
 import jaxspark
 from benchmarks.large import _topologies as topologies
-from jaxspark import AcyclicNullSpace, BlockMatrix, Joint, MultibodySystem, Pattern, RangeSpace
+from jaxspark import Joint, MultibodySystem
 from jaxspark._blocks._explicit import ExplicitNullSpace
+from jaxspark.linear import AcyclicNullSpace, BlockMatrix, Pattern, RangeSpace
 from rods import right_hand_sides, solve, with_values
 
 
@@ -89,7 +90,7 @@ def test_klu_in_single_precision():
     case = topologies.chain(3)
     single = BlockMatrix(*(x.astype(jnp.float32) for x in (case.matrix.K, case.matrix.B)))
     with pytest.raises(TypeError, match="KLU works in double precision"):
-        jaxspark.KLU().factor_blocks(case.pattern, single)
+        jaxspark.linear.KLU().factor_blocks(case.pattern, single)
 
 
 @pytest.mark.parametrize(

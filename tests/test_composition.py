@@ -106,7 +106,7 @@ def exact_end(damping=0.0):
 
 
 def general():
-    return dict(linear_solver=jaxspark.DenseLU())
+    return dict(linear_solver=jaxspark.linear.DenseLU())
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,9 @@ def test_reversed_and_over_long_times():
     solution = jaxspark.rollout(
         double_pendulum(), Y0, Z0, MASS, method=method, h=0.05, num_steps=4000, save_every=10
     )
-    energy = jaxspark.energy(double_pendulum(), solution.ts, solution.ys, solution.zs, MASS)
+    energy = jaxspark.diagnostics.energy(
+        double_pendulum(), solution.ts, solution.ys, solution.zs, MASS
+    )
     wrong = np.abs(energy - energy[0])
     # No drift: as large in the first half as in the second.
     assert wrong.max() < 1e-3
@@ -278,6 +280,6 @@ def test_compositions_have_equal_steps():
 @pytest.mark.inside
 def test_explain_tells_of_the_structure():
     alone = "for multipliers alone"
-    assert alone in jaxspark.explain(double_pendulum(), Y0, Z0, MASS)
-    assert alone not in jaxspark.explain(double_pendulum(damping=0.3), Y0, Z0, MASS)
-    assert alone not in jaxspark.explain(double_pendulum(), Y0, Z0, MASS, **general())
+    assert alone in jaxspark.linear.explain(double_pendulum(), Y0, Z0, MASS)
+    assert alone not in jaxspark.linear.explain(double_pendulum(damping=0.3), Y0, Z0, MASS)
+    assert alone not in jaxspark.linear.explain(double_pendulum(), Y0, Z0, MASS, **general())

@@ -268,7 +268,7 @@ def test_quaternion():
 
 def test_mixed_problem_starts_consistently():
     problem = mixed()
-    residuals = jaxspark.constraint_residuals(
+    residuals = jaxspark.diagnostics.constraint_residuals(
         problem.system, 0.0, problem.y0, problem.z0, problem.args
     )
     for residual in (residuals.g, residuals.gdot, residuals.k):
@@ -284,6 +284,6 @@ def test_everything_held_but_the_velocity():
     free = jaxspark.project(system, T, Y, Z)
     assert bool(held.result == RESULTS.successful)
     assert np.array_equal(held.y, Y)
-    residuals = jaxspark.constraint_residuals(system, T, held.y, held.z)
+    residuals = jaxspark.diagnostics.constraint_residuals(system, T, held.y, held.z)
     assert np.max(np.abs(residuals.k)) <= 1e-15
     assert largest_difference(held.z, free.z) <= 1e-15

@@ -57,7 +57,7 @@ fast_jit = functools.partial(jax.jit, compiler_options={"xla_backend_optimizatio
 @functools.cache
 def action(method):
     """`discrete_action` of the particle, a function of `(t0, q0, t1, q1, args)`."""
-    compiled = fast_jit(lambda *ends: jaxspark.discrete_action(PARTICLE, method, *ends))
+    compiled = fast_jit(lambda *ends: jaxspark.diagnostics.discrete_action(PARTICLE, method, *ends))
     return lambda *ends: compiled(*jax.tree.map(np.float64, ends))
 
 
@@ -234,7 +234,7 @@ def along():
     def squares(theta):
         args = {"drive": theta[0], "stiffness": theta[1:]}
         ts, qs = jnp.asarray(TS), split(jnp.asarray(QS))
-        found = jaxspark.discrete_euler_lagrange(IN_PIECES, Lobatto(2), ts, qs, args)
+        found = jaxspark.diagnostics.discrete_euler_lagrange(IN_PIECES, Lobatto(2), ts, qs, args)
         leaves = jax.tree.leaves((found.residual, found.constraint))
         return sum(jnp.sum(leaf**2) for leaf in leaves), found
 
@@ -272,9 +272,9 @@ def test_derivative_of_the_residual():
 def test_systems_and_methods_that_it_is_not_for(run):
     def attempt(system, method, q, args):
         if run == "action":
-            return jaxspark.discrete_action(system, method, 0.0, q, 0.1, q, args)
+            return jaxspark.diagnostics.discrete_action(system, method, 0.0, q, 0.1, q, args)
         ts, qs = jnp.asarray([0.0, 0.1, 0.2]), np.stack([q] * 3)
-        return jaxspark.discrete_euler_lagrange(system, method, ts, qs, args)
+        return jaxspark.diagnostics.discrete_euler_lagrange(system, method, ts, qs, args)
 
     with pytest.raises(ValueError, match="nonholonomic constraints.*minimal coordinates"):
         attempt(pendulum(), Gauss(1), np.asarray(pendulum_start()[0]), PENDULUM_ARGS)
@@ -296,6 +296,6 @@ def test_trajectories_that_are_none():
     ):
         ts, qs = jnp.linspace(0.0, 1.0, times), np.zeros(shape)
         with pytest.raises(ValueError, match=words):
-            jaxspark.discrete_euler_lagrange(PARTICLE, Gauss(1), ts, qs, DRIVEN)
+            jaxspark.diagnostics.discrete_euler_lagrange(PARTICLE, Gauss(1), ts, qs, DRIVEN)
     with pytest.raises(ValueError, match="q0 and q1 differ in shape"):
-        jaxspark.discrete_action(PARTICLE, Gauss(1), 0.0, Q0, 0.1, Q0[:2], DRIVEN)
+        jaxspark.diagnostics.discrete_action(PARTICLE, Gauss(1), 0.0, Q0, 0.1, Q0[:2], DRIVEN)

@@ -17,7 +17,7 @@ def test_damp_start():
     """Three Euler steps, and then no more than for a start without oscillations."""
     problem = problems.yen_petzold_bushing(1e-6)
     y0, z0 = start_of(problem)
-    start = jaxspark.damp_start(problem.system, y0, z0, problem.args, h=1e-2, rtol=1e-4)
+    start = jaxspark.stiff.damp_start(problem.system, y0, z0, problem.args, h=1e-2, rtol=1e-4)
     assert bool(start.result == RESULTS.successful) and abs(float(start.t) - 0.03) <= 1e-15
     found = jaxspark.solve(
         problem.system, start.y, start.z, problem.args, method=GGL(RadauIIA(2)), t0=start.t, t1=1.0,
@@ -43,7 +43,7 @@ def test_damp_start():
 def test_damp_start_fails_as_a_value():
     problem = problems.yen_petzold_bushing(1e-6)
     args = {**problem.args, "eps": jnp.nan}
-    start = jaxspark.damp_start(problem.system, *start_of(problem), args, h=1e-2)
+    start = jaxspark.stiff.damp_start(problem.system, *start_of(problem), args, h=1e-2)
     assert not bool(start.result == RESULTS.successful)
     assert float(start.t) == 0.0 and np.array_equal(start.y, problem.y0)
 
@@ -59,11 +59,11 @@ BAD_STARTS = [
 def test_damp_start_refuses(options, words):
     problem = problems.spring_pendulum()
     with pytest.raises(ValueError, match=words):
-        jaxspark.damp_start(problem.system, *start_of(problem), problem.args, **options)
+        jaxspark.stiff.damp_start(problem.system, *start_of(problem), problem.args, **options)
 
 
 def test_damp_start_refuses_inconsistent_states():
     problem = problems.spring_pendulum()
     y0, z0 = start_of(problem)
-    start = jaxspark.damp_start(problem.system, 1.3 * y0, z0, problem.args, h=0.1)
+    start = jaxspark.stiff.damp_start(problem.system, 1.3 * y0, z0, problem.args, h=0.1)
     assert bool(start.result == RESULTS.inconsistent_initial_values)

@@ -72,7 +72,9 @@ def test_energy_error_does_not_grow():
     problem = spherical_kepler()
     solution = run(Gauss(2), num_steps=20_000, save_every=1)
     energy = np.asarray(
-        jaxspark.energy(problem.system, solution.ts, solution.ys, solution.zs, problem.args)
+        jaxspark.diagnostics.energy(
+            problem.system, solution.ts, solution.ys, solution.zs, problem.args
+        )
     )
     error = np.abs(energy - energy[0])
     assert np.max(error[-2000:]) <= 1.02 * np.max(error[:2000]) <= 1e-3

@@ -110,14 +110,16 @@ def product(lane, factor):
 def test_on_one_device(count):
     lane = {"q": jnp.arange(1.0 * count), "b": jnp.ones((2, count))}
     axes = ({"q": 0, "b": 1}, None)
-    over = jaxspark.over_devices(product, in_axes=axes)
+    over = jaxspark.batch.over_devices(product, in_axes=axes)
     expected = jax.vmap(product, axes)(lane, 2.0)
     assert jax.tree.all(jax.tree.map(np.array_equal, over(lane, 2.0), expected))
 
 
 def test_numbers_take_the_precision_of_lanes():
     # Promotion is strict here: a shared number of another precision would be refused.
-    result = jaxspark.over_devices(jnp.multiply, in_axes=(0, None))(jnp.ones(3, jnp.float32), 2.0)
+    result = jaxspark.batch.over_devices(jnp.multiply, in_axes=(0, None))(
+        jnp.ones(3, jnp.float32), 2.0
+    )
     assert result.dtype == jnp.float32
 
 
@@ -125,13 +127,13 @@ def test_closes_over_arrays():
     factor = jnp.array([2.0, 3.0])
 
     def value(factor):
-        return jnp.sum(jaxspark.over_devices(lambda x: x * factor)(jnp.arange(3.0)))
+        return jnp.sum(jaxspark.batch.over_devices(lambda x: x * factor)(jnp.arange(3.0)))
 
     np.testing.assert_array_equal(jax.grad(value)(factor), [3.0, 3.0])
 
 
 def test_misuse():
-    over, device, x = jaxspark.over_devices, jax.devices()[0], jnp.ones(3)
+    over, device, x = jaxspark.batch.over_devices, jax.devices()[0], jnp.ones(3)
     with pytest.raises(ValueError, match="at least one device"):
         over(jnp.sin, devices=[])
     with pytest.raises(ValueError, match="given twice"):
@@ -158,7 +160,7 @@ def test_misuse():
 
 @pytest.mark.inside
 def test_closing_over_what_lies_on_a_mesh():
-    over, x = jaxspark.over_devices, jnp.ones(3)
+    over, x = jaxspark.batch.over_devices, jnp.ones(3)
     on_mesh = over(jnp.sin)(x)
     with pytest.raises(ValueError, match="closes over an array that lies on a mesh"):
         over(lambda x: x * on_mesh)(x)

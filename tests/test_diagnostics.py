@@ -53,7 +53,7 @@ def test_energy_with_gyroscopic_forces(on_the_turntable):
     q, v = np.asarray(solution.ys), np.asarray(solution.zs)
     potential = 0.5 * np.sum(STIFFNESS * q**2, 1)
     expected = 0.5 * MASS * np.sum(v**2 - SPIN**2 * q**2, 1) + potential
-    energies = jaxspark.energy(system, solution.ts, solution.ys, solution.zs, args)
+    energies = jaxspark.diagnostics.energy(system, solution.ts, solution.ys, solution.zs, args)
     assert energies.shape == (21,)
     assert np.max(np.abs(energies - expected)) <= 1e-14
     assert spread(energies) <= 1e-13
@@ -68,7 +68,7 @@ def test_energy_that_is_not_quadratic():
     system = LagrangianSystem(lambda t, q, v, c: -MASS * c**2 * jnp.sqrt(1 - jnp.sum(v**2) / c**2))
     q, v = arrays([0.0, 0.0], [0.9, -1.2])
     expected = MASS * 2.5**2 / np.sqrt(1 - 2.25 / 2.5**2)
-    assert abs(jaxspark.energy(system, 0.0, q, v, 2.5) - expected) <= 1e-14
+    assert abs(jaxspark.diagnostics.energy(system, 0.0, q, v, 2.5) - expected) <= 1e-14
 
 
 def matrix(t, q, args):
@@ -106,7 +106,7 @@ FORMS = {
 def test_energy_of_three_forms(form):
     """In pieces, by hand, and under every transformation."""
     options = {} if form == "lagrangian" else {"potential": height}
-    function = functools.partial(jaxspark.energy, FORMS[form], **options)
+    function = functools.partial(jaxspark.diagnostics.energy, FORMS[form], **options)
     rng = np.random.default_rng(1)
     t, arm, tip, arm_rate, tip_rate = rng.normal(size=(5, 4))
     q, v = {"arm": arm[:, None], "tip": tip}, {"arm": arm_rate[:, None], "tip": tip_rate}
@@ -136,7 +136,9 @@ def test_energy_where_velocities_are_not_rates():
     problem = heavy_top()
     args = problem.args
     potential = lambda t, y, args: args["m"] * args["g"] * y[2]
-    energy = jaxspark.energy(problem.system, 0.0, problem.y0, problem.z0, args, potential=potential)
+    energy = jaxspark.diagnostics.energy(
+        problem.system, 0.0, problem.y0, problem.z0, args, potential=potential
+    )
     linear, angular = problem.z0[:3], problem.z0[3:]
     inertia = np.array([args["J1"], args["J2"], args["J3"]])
     kinetic = 0.5 * args["m"] * linear @ linear + 0.5 * np.sum(inertia * angular**2)
@@ -148,10 +150,10 @@ def test_potential_energy_in_words():
     q, v = arrays([0.1, 0.2], [0.3, 0.4])
     system = ConstrainedSystem(lambda t, y, z, args: -y)
     with pytest.raises(ValueError, match="not given by a Lagrangian.* potential.t, y, args."):
-        jaxspark.energy(system, 0.0, q, v)
+        jaxspark.diagnostics.energy(system, 0.0, q, v)
     with pytest.raises(ValueError, match="part of the Lagrangian: leave it out"):
         zero = lambda t, q, args: 0.0
-        jaxspark.energy(pendulum(), 0.0, q, v, PENDULUM_ARGS, potential=zero)
+        jaxspark.diagnostics.energy(pendulum(), 0.0, q, v, PENDULUM_ARGS, potential=zero)
 
 
 # Momentum maps.
@@ -177,14 +179,14 @@ def test_angular_momentum_of_a_spherical_pendulum(method, conserves):
     q, v = arrays([0.6, 0.0, -0.8], [0.8, 1.5, 0.6])
     solution = jaxspark.rollout(system, q, v, method=method, h=0.05, num_steps=40)
     trajectory = solution.ts, solution.ys, solution.zs
-    momenta = jaxspark.momentum_map(system, about_the_vertical, *trajectory)
+    momenta = jaxspark.diagnostics.momentum_map(system, about_the_vertical, *trajectory)
     expected = MASS * np.cross(solution.ys, solution.zs)[:, 2]
     assert np.max(np.abs(momenta - expected)) <= 1e-14
     assert abs(momenta[0] - MASS * 0.6 * 1.5) <= 1e-14
     assert spread(momenta) <= 1e-14 if conserves else spread(momenta) > 1e-5
     # Gravity changes the others.
     tilted = lambda t, q, args: jnp.stack([jnp.zeros_like(q[0]), -q[2], q[1]])
-    assert spread(jaxspark.momentum_map(system, tilted, *trajectory)) > 0.5
+    assert spread(jaxspark.diagnostics.momentum_map(system, tilted, *trajectory)) > 0.5
 
 
 def test_linear_momentum_of_a_dumbbell():
@@ -200,7 +202,7 @@ def test_linear_momentum_of_a_dumbbell():
     q = {"a": jnp.array([0.0, 0.0]), "b": jnp.array([0.6, 0.8])}
     v = {"a": jnp.array([0.3, -0.2]), "b": jnp.array([1.1, -0.8])}
     solution = jaxspark.rollout(system, q, v, method=Gauss(1), h=0.05, num_steps=20)
-    along = lambda direction: jaxspark.momentum_map(
+    along = lambda direction: jaxspark.diagnostics.momentum_map(
         system,
         lambda t, q, direction: {"a": direction, "b": direction},
         solution.ts, solution.ys, solution.zs, jnp.asarray(direction),
@@ -229,14 +231,14 @@ def test_momentum_of_a_nonholonomic_system():
     level = KNIFE_EDGE_ARGS | {"slope": 0.0}
     for args, generator in ((KNIFE_EDGE_ARGS, across), (level, about)):
         t, q, v, psi = run(args)
-        momenta = jaxspark.momentum_map(knife_edge(), generator, t, q, v, args)
+        momenta = jaxspark.diagnostics.momentum_map(knife_edge(), generator, t, q, v, args)
         angle = q[3, 2]
         k_z = np.array([np.sin(angle), -np.cos(angle), 0.0])
         rate = -(k_z @ generator(t[3], q[3], args)) * psi[3]
         assert abs(rate) > 0.5
         assert abs(stencil @ momenta - rate) <= 1e-9 * abs(rate)
         # This one satisfies the constraint.
-        assert spread(jaxspark.momentum_map(knife_edge(), turn, t, q, v, args)) <= 1e-14
+        assert spread(jaxspark.diagnostics.momentum_map(knife_edge(), turn, t, q, v, args)) <= 1e-14
 
 
 def test_momentum_is_differentiable(on_the_turntable):
@@ -246,7 +248,7 @@ def test_momentum_is_differentiable(on_the_turntable):
     rotation = lambda t, q, args: jnp.stack([-q[1], q[0]])
 
     def momentum(spin):
-        return jaxspark.momentum_map(system, rotation, 0.0, q, v, args | {"spin": spin})
+        return jaxspark.diagnostics.momentum_map(system, rotation, 0.0, q, v, args | {"spin": spin})
 
     value, slope = jax.jit(jax.value_and_grad(momentum))(SPIN)
     square = 0.8**2 + 0.3**2
@@ -259,7 +261,7 @@ def test_momentum_is_differentiable(on_the_turntable):
 )
 def test_generator_of_another_structure(value):
     with pytest.raises(ValueError, match="generator must return the structure and shapes of z"):
-        jaxspark.momentum_map(
+        jaxspark.diagnostics.momentum_map(
             pendulum(), lambda t, q, args: value, 0.0, *pendulum_start(), PENDULUM_ARGS
         )
 
@@ -272,21 +274,25 @@ def test_constraint_residuals_of_many_states():
     rng = np.random.default_rng(2)
     t = np.linspace(0.0, 1.0, 5)
     y, z = (x + 0.1 * rng.normal(size=(5, 4)) for x in (problem.y0, problem.z0))
-    many = jaxspark.constraint_residuals(problem.system, t, y, z, problem.args)
+    many = jaxspark.diagnostics.constraint_residuals(problem.system, t, y, z, problem.args)
     for name in ("g", "gdot", "k"):
         got = np.asarray(getattr(many, name))
         assert got.shape == (5, 1) and np.min(np.abs(got)) > 1e-4
         for i in range(5):
-            one = jaxspark.constraint_residuals(problem.system, t[i], y[i], z[i], problem.args)
+            one = jaxspark.diagnostics.constraint_residuals(
+                problem.system, t[i], y[i], z[i], problem.args
+            )
             assert np.max(np.abs(got[i] - getattr(one, name))) <= 1e-15
 
 
 @pytest.mark.parametrize("name", ["energy", "momentum_map", "constraint_residuals"])
 def test_rows_that_do_not_match(name):
     function = {
-        "energy": jaxspark.energy,
-        "momentum_map": lambda s, *rest: jaxspark.momentum_map(s, lambda t, q, a: q, *rest),
-        "constraint_residuals": jaxspark.constraint_residuals,
+        "energy": jaxspark.diagnostics.energy,
+        "momentum_map": lambda s, *rest: jaxspark.diagnostics.momentum_map(
+            s, lambda t, q, a: q, *rest
+        ),
+        "constraint_residuals": jaxspark.diagnostics.constraint_residuals,
     }[name]
     three, two = np.ones((3, 2)), np.ones((2, 2))
     for y, z, shape in ((two, three, "2, 2"), (three, two, "2, 2"), (three, 1.0, "")):

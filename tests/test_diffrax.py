@@ -36,7 +36,7 @@ def last(solution):
 
 def residual(state, t=2.0):
     problem = mixed()
-    found = jaxspark.constraint_residuals(problem.system, t, *state, problem.args)
+    found = jaxspark.diagnostics.constraint_residuals(problem.system, t, *state, problem.args)
     return max(float(jnp.max(jnp.abs(x))) for x in jax.tree.leaves(found))
 
 

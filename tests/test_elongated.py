@@ -55,7 +55,7 @@ def rolling():
 
     free = jaxspark.LagrangianSystem(lagrangian, nonholonomic=blade)
     sprung = jaxspark.LagrangianSystem(lagrangian, force=pulled, nonholonomic=blade)
-    elongated = jaxspark.Elongated(free, stretch, lambda a: a["k"], lambda a: a["d"])
+    elongated = jaxspark.stiff.Elongated(free, stretch, lambda a: a["k"], lambda a: a["d"])
     return sprung, elongated
 
 
@@ -67,7 +67,7 @@ def test_nonholonomic_rheonomic_pytrees():
     z0 = {"x": 0.5 * jnp.array([jnp.cos(0.3), jnp.sin(0.3)]), "angle": jnp.array(0.2)}
     options = dict(t1=1.0, num_steps=100, multipliers=True)
     plain = jaxspark.rollout(sprung, y0, z0, args, method=jaxspark.Gauss(3), **options)
-    start = jaxspark.elongate(elongated, 0.0, y0, z0, args)
+    start = jaxspark.stiff.elongate(elongated, 0.0, y0, z0, args)
     found = jaxspark.rollout(elongated, *start, args, method=jaxspark.Gauss(3), **options)
     assert largest_difference(found.ys[0], plain.ys) <= 1e-10
     assert largest_difference(found.zs[0], plain.zs) <= 1e-9
@@ -100,14 +100,14 @@ def test_forces_that_are_not_ideal():
         return jnp.sqrt(jnp.sum((y - 1.0) ** 2, keepdims=True))
 
     y, lam, z = jnp.array([0.3, -0.7]), (jnp.array([0.6]), jnp.array([1.7])), jnp.array([0.4, 0.2])
-    given = jaxspark.Elongated(make(r=reaction, friction=friction), stretch, 3.0)
-    default = jaxspark.Elongated(make(), stretch, 3.0)
+    given = jaxspark.stiff.Elongated(make(r=reaction, friction=friction), stretch, 3.0)
+    default = jaxspark.stiff.Elongated(make(), stretch, 3.0)
     assert default.r is None and default.friction is None
-    state, rates = jaxspark.elongate(given, 0.0, y, z)
+    state, rates = jaxspark.stiff.elongate(given, 0.0, y, z)
     assert abs(float(rates[1][0] - 2 * jnp.sum((y - 1.0) * z) / state[1][0])) <= 1e-14
     # The default is the transpose of the velocity constraints.
     moved = jaxspark.multipliers(default, 0.0, state, rates)
-    explicit = jaxspark.Elongated(make(r=reaction), stretch, 3.0)
+    explicit = jaxspark.stiff.Elongated(make(r=reaction), stretch, 3.0)
     same = jaxspark.multipliers(explicit, 0.0, state, rates)
     assert largest_difference(moved.zdot, same.zdot) <= 1e-12
     forces = given.friction(0.0, state, rates, lam, None)
@@ -119,11 +119,11 @@ def test_errors_name_what_is_wrong():
     free = jaxspark.MechanicalSystem(lambda t, q, args: jnp.eye(2), lambda t, q, v, args: 0 * q)
 
     def solve(eta, e):
-        system = jaxspark.Elongated(free, eta, 1.0)
+        system = jaxspark.stiff.Elongated(free, eta, 1.0)
         states = (jnp.ones(2), e), (jnp.zeros(2), jnp.zeros_like(e))
         return jaxspark.solve(system, *states, method=GGL(RadauIIA(2)), t1=1.0)
 
     with pytest.raises((TypeError, ValueError), match="eta"):
         solve(lambda t, q, args: q, jnp.zeros(1))
     with pytest.raises(TypeError, match="Elongated"):
-        jaxspark.elongate(free, 0.0, jnp.ones(2), jnp.zeros(2))
+        jaxspark.stiff.elongate(free, 0.0, jnp.ones(2), jnp.zeros(2))

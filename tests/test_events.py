@@ -173,7 +173,7 @@ def test_impact_on_a_constrained_mechanism():
     before, after, at = events.zs[0], events.zs_after[0], events.ys[0]
     assert abs(float(at[0]) - 0.3) <= 1e-14
     assert np.max(np.abs(after + 0.6 * before)) <= 1e-13  # one degree of freedom
-    found = jaxspark.constraint_residuals(system, events.ts[0], at, after, args)
+    found = jaxspark.diagnostics.constraint_residuals(system, events.ts[0], at, after, args)
     assert float(jnp.max(jnp.abs(found.gdot))) <= 1e-14
     # The time, from the energy integral of the pendulum.
     length, end = args["l"], np.arcsin(0.3 / args["l"])

@@ -58,7 +58,9 @@ def test_impacts(kind):
     for i in range(2):
         t, y = found.events.ts[i], found.events.ys[i]
         assert abs(float(gap(t, y, args))) <= 2e-15
-        residual = jaxspark.constraint_residuals(SYSTEM, t, y, found.events.zs_after[i], args)
+        residual = jaxspark.diagnostics.constraint_residuals(
+            SYSTEM, t, y, found.events.zs_after[i], args
+        )
         assert float(jnp.max(jnp.abs(residual.gdot))) <= 1e-14
         # Dense output is the state before, a moment later that after.
         before, after = found.evaluate(t)[1], found.evaluate(t + 1e-12)[1]

@@ -53,7 +53,7 @@ def test_states_at_saved_times_are_those_of_scipy(method):
     np.testing.assert_allclose(solution.multipliers.lam[1:, 0], pendulum_tension(y, z), atol=1e-5)
     np.testing.assert_array_equal(solution.ts, ts)
     np.testing.assert_allclose(solution.ys[-1], solution.y1, atol=1e-15)
-    residuals = jaxspark.constraint_residuals(
+    residuals = jaxspark.diagnostics.constraint_residuals(
         pendulum(), solution.ts, solution.ys, solution.zs, PENDULUM_ARGS
     )
     assert max(jnp.max(jnp.abs(x), initial=0) for x in jax.tree.leaves(residuals)) <= 1e-14

@@ -312,6 +312,6 @@ def test_blocks():
         both = (jax.grad(value), jax.jacfwd(value), jax.jacfwd(jax.grad(value)))
         return jnp.stack([jax.jit(f)(9.81) for f in (value, *both)])
 
-    dense, blocks = all_of(None), all_of(jaxspark.AcyclicNullSpace())
+    dense, blocks = all_of(None), all_of(jaxspark.linear.AcyclicNullSpace())
     np.testing.assert_allclose(blocks, dense, rtol=1e-11)
     np.testing.assert_allclose(blocks[1], blocks[2], rtol=1e-12)

@@ -47,7 +47,7 @@ def test_starts_are_consistent_for_the_guess(name):
     for trial in problem.trials:
         given = problem.with_inputs(trial, args)
         y0, z0 = problem.state(jnp.asarray(trial.guess), given)
-        residuals = jaxspark.constraint_residuals(problem.system, 0.0, y0, z0, given)
+        residuals = jaxspark.diagnostics.constraint_residuals(problem.system, 0.0, y0, z0, given)
         assert max(np.max(abs(x)) for x in jax.tree.leaves(residuals) if x.size) <= 1e-14
 
 

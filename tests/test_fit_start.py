@@ -67,7 +67,7 @@ def case(request):
 
 
 def residuals(system, t, flat, ny, args):
-    found = jaxspark.constraint_residuals(system, t, flat[:ny], flat[ny:], args)
+    found = jaxspark.diagnostics.constraint_residuals(system, t, flat[:ny], flat[ny:], args)
     return max([float(jnp.max(jnp.abs(x))) for x in jax.tree.leaves(found) if x.size] or [0.0])
 
 

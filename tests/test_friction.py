@@ -220,7 +220,7 @@ def test_friction_takes_energy():
     """On a wire at rest: at every step, and as much as it should."""
     args = WIRE | {"lift": 0.0}
     solution = solve("bead", bead_start(0.3, 2.0, args), args)
-    energies = jaxspark.energy(BEAD, solution.ts, solution.ys, solution.zs, args)
+    energies = jaxspark.diagnostics.energy(BEAD, solution.ts, solution.ys, solution.zs, args)
     work = bead_motion(solution.ts, args)[-1]
     assert np.all(np.diff(energies) < 0) and work[-1] < -1
     assert np.max(np.abs(energies - energies[0] - work)) <= 1e-6 * abs(work[-1])

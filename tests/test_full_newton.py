@@ -161,4 +161,4 @@ def test_misuse():
     with pytest.raises(ValueError, match='"modified" or "full"'):
         NewtonOptions(jacobian="exact")
     with pytest.raises(ValueError, match="dense matrix"):
-        swing(jaxspark.Gauss(2), 0.3, linear_solver=jaxspark.AcyclicNullSpace())
+        swing(jaxspark.Gauss(2), 0.3, linear_solver=jaxspark.linear.AcyclicNullSpace())

@@ -1,10 +1,13 @@
 """Rooms import from the rooms above them in the table of CONTRIBUTING.md, and from no other."""
 
 import ast
+import inspect
 import pathlib
 import re
 
 import pytest
+
+import jaxspark
 
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -53,3 +56,18 @@ def test_rooms_import_from_above(room):
     found = {name for path in files for name in imported(path)} - {room}
     below = {name for name in found if row[name] >= row[room]}
     assert not below, f"{room} imports from {below}"
+
+
+def test_public_names_are_few_and_documented():
+    """Some 35 at the top, and none of them twice but methods, which are all in one room."""
+    top = [name for name in vars(jaxspark) if not name.startswith("_")]
+    rooms = [name for name in top if inspect.ismodule(getattr(jaxspark, name))]
+    assert {"batch", "diagnostics", "linear", "methods", "stiff"} <= set(rooms)
+    names = set(top) - set(rooms) - {"importlib"}
+    assert len(names) <= 36, sorted(names)
+    for room in ("batch", "diagnostics", "linear", "methods", "stiff"):
+        own = vars(getattr(jaxspark, room))
+        found = {name for name in own if not name.startswith("_")}
+        twice = found & names
+        assert not twice or room in ("methods", "stiff"), (room, twice)
+        assert all(own[name].__doc__ for name in found), room

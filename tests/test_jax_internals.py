@@ -85,7 +85,7 @@ def chain(y):
 def hung(solver="auto"):
     """Where a chain of twelve points, found as blocks, is after two steps."""
     count = 12
-    system = jaxspark.with_blocks(
+    system = jaxspark.linear.with_blocks(
         jaxspark.LagrangianSystem(
             lambda t, q, v, args: 0.5 * jnp.sum(v**2) - 9.81 * jnp.sum(q[:, 1]),
             holonomic=lambda t, q, args: chain(q),
@@ -128,7 +128,7 @@ def raises(*_):
     ],
     ids=["primitive", "parameter", "interpreter", "structure", "module"],
 )
-@pytest.mark.parametrize("solver", ["auto", jaxspark.RangeSpace()], ids=["auto", "blocks"])
+@pytest.mark.parametrize("solver", ["auto", jaxspark.linear.RangeSpace()], ids=["auto", "blocks"])
 def test_programs_that_are_not_understood(
     monkeypatch, said, hung_before, where, what, words, solver
 ):
@@ -307,7 +307,7 @@ def test_compile_options_that_are_refused():
 def test_programs_that_cannot_be_taken_apart(monkeypatch, said):
     monkeypatch.setattr("jax.extend.core.jaxpr_as_fun", raises)
     lengths = jnp.linspace(0.7, 0.9, 3)
-    split = jaxspark.over_devices(gauss)
+    split = jaxspark.batch.over_devices(gauss)
     with pytest.warns(jaxspark.JaxInternalsWarning, match="several devices"):
         found = split(lengths)
     np.testing.assert_allclose(found, [float(gauss(x)) for x in lengths], rtol=1e-12)

@@ -10,18 +10,11 @@ import pytest
 
 import jaxspark
 from helpers import arrays, largest_difference, pendulum, PENDULUM_ARGS, pendulum_start
-from jaxspark import (
-    ConstrainedSystem,
-    DenseLU,
-    ElementwiseInverse,
-    Gauss,
-    KKTBlocks,
-    Lobatto,
-    RESULTS,
-)
+from jaxspark import ConstrainedSystem, Gauss, Lobatto, RESULTS
+from jaxspark.linear import DenseLU, ElementwiseInverse, KKTBlocks
 
 
-SOLVERS = [ElementwiseInverse(), jaxspark.DenseInverse(), DenseLU()]
+SOLVERS = [ElementwiseInverse(), jaxspark.linear.DenseInverse(), DenseLU()]
 each_solver = pytest.mark.parametrize("solver", SOLVERS, ids=["elementwise", "inverse", "LU"])
 
 

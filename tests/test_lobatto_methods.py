@@ -11,7 +11,8 @@ import pytest
 
 from exact import largest, lobatto_families, to_mp
 from helpers import counted
-from jaxspark import AbstractSparkMethod, Gauss, Lobatto
+from jaxspark import Gauss, Lobatto
+from jaxspark.methods import AbstractSparkMethod
 
 
 FAMILIES = ("A", "B", "C", "C*", "D")

@@ -9,7 +9,8 @@ from benchmarks.core._gradients import first_order, mixed_theta
 from benchmarks.dalembert._families import lobatto
 from benchmarks.dalembert._gradients import family_loss
 from helpers import largest_difference, mixed
-from jaxspark import DenseInverse, DenseLU, ElementwiseInverse, Lobatto
+from jaxspark import Lobatto
+from jaxspark.linear import DenseInverse, DenseLU, ElementwiseInverse
 
 
 def test_forward_is_reverse_is_differences():

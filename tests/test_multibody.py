@@ -13,7 +13,8 @@ import jaxspark
 from benchmarks import problems
 from benchmarks.problems import digits
 from helpers import thorough
-from jaxspark import AcyclicNullSpace, ForceElement, Joint, MultibodySystem, RollingJoint
+from jaxspark import ForceElement, Joint, MultibodySystem, RollingJoint
+from jaxspark.linear import AcyclicNullSpace
 from rods import relative
 
 
@@ -120,11 +121,17 @@ def test_same_motion_as_written_out(method):
     y0, z0, args = full_start()
     options = {"h": 0.004, "num_steps": 20, "save_every": 10, "multipliers": True}
     expected = jaxspark.rollout(
-        plain(), y0, z0, args, method=METHODS[method], linear_solver=jaxspark.DenseLU(), **options
+        plain(),
+        y0,
+        z0,
+        args,
+        method=METHODS[method],
+        linear_solver=jaxspark.linear.DenseLU(),
+        **options,
     )
     start = y0.reshape(5, 3), z0.reshape(5, 3)
     # "auto" is AcyclicNullSpace() here.
-    for solver in ("auto", jaxspark.DenseLU())[: 2 if method == "Gauss" else 1]:
+    for solver in ("auto", jaxspark.linear.DenseLU())[: 2 if method == "Gauss" else 1]:
         solution = jaxspark.rollout(
             full(), *start, args, method=METHODS[method], linear_solver=solver, **options
         )
@@ -139,9 +146,9 @@ def test_same_motion_as_written_out(method):
 
 def test_explain():
     y0, z0, args = full_start()
-    words = jaxspark.explain(full(), y0.reshape(5, 3), z0.reshape(5, 3), args)
+    words = jaxspark.linear.explain(full(), y0.reshape(5, 3), z0.reshape(5, 3), args)
     assert "5 blocks, 15 unknowns, 11 rows; no loops" in words
-    assert "declares no blocks" in jaxspark.explain(plain(), y0, z0, args)
+    assert "declares no blocks" in jaxspark.linear.explain(plain(), y0, z0, args)
 
 
 # Coordinates that are no velocities: bodies with quaternions, in dictionaries.
@@ -212,7 +219,7 @@ def test_quaternions_in_dictionaries():
     options = {"h": 0.01, "num_steps": 20, "save_every": None, "multipliers": True}
     expected = jaxspark.rollout(
         spatial_plain(), y0, z0, SPHERICAL, method=jaxspark.Gauss(3), **options,
-        linear_solver=jaxspark.DenseLU(),
+        linear_solver=jaxspark.linear.DenseLU(),
     )  # fmt: skip
     solution = jaxspark.rollout(
         spatial(),
@@ -242,7 +249,7 @@ def end_of(structured, masses, gravity, steps=5):
     solution = jaxspark.rollout(
         chain(count) if structured else problem.system, *start, args, method=jaxspark.Gauss(2),
         h=0.002, num_steps=steps, save_every=None,
-        linear_solver=AcyclicNullSpace() if structured else jaxspark.DenseLU(),
+        linear_solver=AcyclicNullSpace() if structured else jaxspark.linear.DenseLU(),
     )  # fmt: skip
     return jnp.sum(jnp.sin(3 * solution.y1.ravel())) + jnp.sum(solution.z1.ravel() ** 2)
 

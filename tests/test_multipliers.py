@@ -37,12 +37,12 @@ def test_rank_and_null_direction():
 
     zeros = np.zeros(4)
     independent = np.array([0.0, 0.0, 1.0, 0.0])
-    rank = jaxspark.constraint_rank(system(independent), 0.0, zeros, zeros)
+    rank = jaxspark.diagnostics.constraint_rank(system(independent), 0.0, zeros, zeros)
     assert (int(rank.rank), rank.size) == (3, 4)
     direction = np.concatenate([np.ravel(x) for x in rank.null_direction])
     assert np.allclose(direction / direction[0], [1, -500, -0.5, 0], rtol=0, atol=1e-10)
     assert abs(np.linalg.norm(direction) - 1) <= 1e-14
-    rank = jaxspark.constraint_rank(system(a + b), 0.0, zeros, zeros)
+    rank = jaxspark.diagnostics.constraint_rank(system(a + b), 0.0, zeros, zeros)
     assert (int(rank.rank), rank.size) == (2, 4)
     assert rank.singular_values.shape == (4,)
     assert np.all(rank.singular_values[2:] <= 1e-14) and rank.singular_values[1] > 0.1
@@ -54,7 +54,7 @@ def test_scaling_is_not_deficiency():
         lambda t, y, z, args: -y,
         g=lambda t, y, args: jnp.stack([1e-6 * (y[0] + y[1]), 1e6 * (y[0] - y[1])]),
     )
-    rank = jaxspark.constraint_rank(system, 0.0, np.zeros(2), np.zeros(2))
+    rank = jaxspark.diagnostics.constraint_rank(system, 0.0, np.zeros(2), np.zeros(2))
     assert int(rank.rank) == 2
     assert np.allclose(rank.singular_values, 1, rtol=0, atol=1e-12)
 

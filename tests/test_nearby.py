@@ -166,7 +166,7 @@ nearby = jax.jit(away)
 
 
 def residual(y, z):
-    found = jaxspark.constraint_residuals(PROBLEM.system, 0.0, y, z, PROBLEM.args)
+    found = jaxspark.diagnostics.constraint_residuals(PROBLEM.system, 0.0, y, z, PROBLEM.args)
     return max(float(jnp.max(jnp.abs(x))) for x in jax.tree.leaves(found))
 
 

@@ -64,7 +64,7 @@ def largest(x):
 def test_the_start_is_consistent(name):
     problem = build(name)
     at = (problem.t0, problem.y0, problem.z0, problem.args)
-    residuals = jaxspark.constraint_residuals(problem.system, *at)
+    residuals = jaxspark.diagnostics.constraint_residuals(problem.system, *at)
     assert largest(residuals.g) <= 1e-13 * (1 + largest(problem.y0))
     assert largest(residuals.gdot) <= 1e-13 * (1 + largest(problem.z0))
     assert largest(residuals.k) <= 1e-13 * (1 + largest(problem.z0))
@@ -103,7 +103,7 @@ def test_functions_follow_the_dtype_of_the_state(name):
     y, z = np.float32(problem.y0), np.float32(problem.z0)
 
     def values(t, y, z):
-        residuals = jaxspark.constraint_residuals(problem.system, t, y, z, problem.args)
+        residuals = jaxspark.diagnostics.constraint_residuals(problem.system, t, y, z, problem.args)
         return residuals, jaxspark.multipliers(problem.system, t, y, z, problem.args)
 
     outputs = jax.tree.leaves(jax.eval_shape(values, np.float32(0.0), y, z))
@@ -178,7 +178,7 @@ def test_mixed_stays_regular_and_consistent():
     @jax.jit
     @jax.vmap
     def singular_values(t, y, z):
-        rank = jaxspark.constraint_rank(problem.system, t, y, z, problem.args)
+        rank = jaxspark.diagnostics.constraint_rank(problem.system, t, y, z, problem.args)
         return rank.singular_values
 
     assert np.min(singular_values(solution.ts, solution.ys, solution.zs)) >= 0.3
@@ -192,5 +192,5 @@ def test_chains_of_any_length(name):
     for n in (1, 3):
         problem = PROBLEMS[name](n)
         at = (problem.t0, problem.y0, problem.z0, problem.args)
-        rank = jaxspark.constraint_rank(problem.system, *at)
+        rank = jaxspark.diagnostics.constraint_rank(problem.system, *at)
         assert int(rank.rank) == rank.size == (2 * n if name == "chain_rods" else n)

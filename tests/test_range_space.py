@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse.linalg
 
 from benchmarks.large import _topologies as topologies
-from jaxspark import AcyclicNullSpace, BlockMatrix, Pattern, RangeSpace
 from jaxspark._blocks import dense, factor_saddle, solve_saddle, Watched
 from jaxspark._blocks._pattern import multiply
+from jaxspark.linear import AcyclicNullSpace, BlockMatrix, Pattern, RangeSpace
 from rods import flat, ragged, relative, right_hand_sides, solve, solve_both, with_values
 
 

@@ -17,7 +17,7 @@ def test_rank_of_a_straight_chain(duplicates):
     larger = jaxspark.MultibodySystem(
         system.mass, system.force, joints, own=system.own, ground=system.ground
     )
-    found = jaxspark.constraint_rank(larger, 0.0, model.y0, model.z0, model.args)
+    found = jaxspark.diagnostics.constraint_rank(larger, 0.0, model.y0, model.z0, model.args)
     assert found.size == 264 + 2 * duplicates
     assert int(found.rank) == found.size - duplicates
     direction = np.concatenate([np.ravel(x) for x in found.null_direction[0]])

@@ -10,8 +10,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import jaxspark
-from jaxspark import AcyclicNullSpace, Joint, MultibodySystem, Pattern
+from jaxspark import Joint, MultibodySystem
 from jaxspark._blocks import dense
+from jaxspark.linear import AcyclicNullSpace, Pattern
 from rods import backward_error, flat, relative, right_hand_sides, solve_both, with_values
 
 
@@ -49,7 +50,7 @@ def test_solutions_and_multipliers_of_minimum_norm(angle):
             # Forces that are not ideal, but as redundant as the constraints.
             turned = np.eye(3) + 0.2 * np.random.default_rng(4).normal(size=(4, 3, 3))
             C = np.einsum("msq,msqp->msp", B, turned[pattern.rows])
-            matrix = jaxspark.BlockMatrix(matrix.K, matrix.B, jnp.asarray(C))
+            matrix = jaxspark.linear.BlockMatrix(matrix.K, matrix.B, jnp.asarray(C))
         full, (f, g) = np.asarray(dense(pattern, matrix)), right_hand_sides(pattern)
         rows = full[12:, :12]
         # What a motion asks of the constraints.

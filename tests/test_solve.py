@@ -46,7 +46,7 @@ def with_friction():
         (SYSTEM, {"events": jaxspark.Event(lambda t, q, v, args: q[0])}, DOP853()),
         (SYSTEM, {"newton": jaxspark.NewtonOptions()}, Gauss(3)),
         (SYSTEM, {"linear_solver": "auto"}, DOP853()),
-        (SYSTEM, {"linear_solver": jaxspark.DenseLU()}, Gauss(3)),
+        (SYSTEM, {"linear_solver": jaxspark.linear.DenseLU()}, Gauss(3)),
         (SYSTEM, {"steps": EqualSteps(3)}, Gauss(2)),
         (SYSTEM, {"steps": GivenSteps(np.arange(3.0))}, Gauss(2)),
         (with_friction(), {}, Lobatto(3)),
@@ -62,7 +62,7 @@ def test_explicit_methods_have_solvers_of_blocks():
         mass=lambda t, y, own, args: jnp.ones(3), force=lambda t, y, z, own, args: 0 * z, joints=[]
     )
     assert default_method(many, options_of()).method is DOP853()
-    blocks = options_of(linear_solver=jaxspark.AcyclicNullSpace())
+    blocks = options_of(linear_solver=jaxspark.linear.AcyclicNullSpace())
     assert default_method(many, blocks).method is DOP853()
 
 
@@ -141,7 +141,7 @@ def test_equal_steps_have_second_derivatives_by_their_times():
 @pytest.mark.parametrize("number", [50, 3000, 10_000])
 def test_as_many_equal_steps_as_asked_for(number, dtype):
     y0, z0 = (x.astype(dtype) for x in START[:2])
-    heun = jaxspark.ExplicitMethod("Heun", 2, [[1.0]], [0.5, 0.5], [0.5, -0.5])
+    heun = jaxspark.methods.ExplicitMethod("Heun", 2, [[1.0]], [0.5, 0.5], [0.5, -0.5])
     end = jaxspark.solve(
         SYSTEM, y0, z0, PENDULUM_ARGS, method=heun, t1=1.0, steps=EqualSteps(number),
         consistency_tol=1e-3,
@@ -207,8 +207,8 @@ def test_rollout_is_solve_with_equal_steps():
             "other than EqualSteps",
         ),
         (DOP853(), {"checkpoint": "sqrt", "predict": False}, "not for checkpoint, predict=False"),
-        (DOP853(), {"linear_solver": jaxspark.DenseLU()}, "not for linear_solver=DenseLU"),
-        (DOP853(), {"linear_solver": jaxspark.AcyclicNullSpace()}, "blocks"),
+        (DOP853(), {"linear_solver": jaxspark.linear.DenseLU()}, "not for linear_solver=DenseLU"),
+        (DOP853(), {"linear_solver": jaxspark.linear.AcyclicNullSpace()}, "blocks"),
         (GGL(RadauIIA(2)), {"steps": GivenSteps(np.arange(3.0)), "t1": None}, "EqualSteps"),
         (Gauss(2), {"steps": diffrax.StepTo(np.arange(3.0))}, "DiffraxSolver|steps"),
         (jaxspark.Composition(Lobatto(2), 4), {}, "EqualSteps"),

@@ -14,13 +14,13 @@ def swing(method, args, **options):
     free = jaxspark.MechanicalSystem(
         lambda t, q, args: args["m"] * jnp.eye(2), lambda t, q, v, args: args["m"] * GRAVITY
     )
-    system = jaxspark.Elongated(
+    system = jaxspark.stiff.Elongated(
         free, lambda t, q, args: jnp.sqrt(jnp.sum(q**2)) - args["l"],
         lambda args: args["k"], lambda args: args["d"],
     )  # fmt: skip
     along = jnp.array([jnp.sin(1.0), -jnp.cos(1.0)])
     length = args["l"] + args["m"] * jnp.cos(1.0) / args["k"]
-    y0, z0 = jaxspark.elongate(system, 0.0, length * along, jnp.zeros(2), args)
+    y0, z0 = jaxspark.stiff.elongate(system, 0.0, length * along, jnp.zeros(2), args)
     end = jaxspark.solve(
         system, y0, z0, args, method=method, t1=1.0, max_steps=256, throw=False, **options
     )
@@ -82,7 +82,7 @@ def hanging():
     def stretch(t, q, args):
         return jnp.sqrt(jnp.sum(q**2)) - 1.0
 
-    return jaxspark.Elongated(free, stretch, lambda args: args["k"])
+    return jaxspark.stiff.Elongated(free, stretch, lambda args: args["k"])
 
 
 @pytest.mark.parametrize("tolerance, error", [(1e-4, 0.1), (1e-6, 0.01), (1e-9, 2e-4)])
@@ -93,7 +93,7 @@ def test_tensions_do_not_depend_on_the_stiffness(tolerance, error):
     @jax.jit
     def worst(k):
         q0 = (1 + 10.81 / k) * jnp.array([0.0, -1.0])
-        y0, z0 = jaxspark.elongate(system, 0.0, q0, jnp.array([1.0, 0.0]), {"k": k})
+        y0, z0 = jaxspark.stiff.elongate(system, 0.0, q0, jnp.array([1.0, 0.0]), {"k": k})
         found = jaxspark.solve(
             system, (y0[0], 10.81 / k), z0, {"k": k}, method=GGL(RadauIIA(3)), t1=2.0,
             rtol=tolerance,

@@ -39,7 +39,7 @@ LIMITS = [
 
 def consistent(problem):
     at = (problem.t0, problem.y0, problem.z0, problem.args)
-    residuals = jax.tree.leaves(jaxspark.constraint_residuals(problem.system, *at))
+    residuals = jax.tree.leaves(jaxspark.diagnostics.constraint_residuals(problem.system, *at))
     return max(np.max(np.abs(x), initial=0.0) for x in residuals) <= 1e-15
 
 

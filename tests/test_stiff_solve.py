@@ -168,7 +168,7 @@ def test_saved_rows_dense_output_and_events():
     assert np.max(tension) <= 1e-4 * np.max(np.abs(exact.multipliers.lam))
     y, _ = ours.evaluate(0.7 * ours.t1)
     assert np.max(np.abs(y - exact.evaluate(0.7 * ours.t1)[0])) <= 1e-7
-    residual = jaxspark.constraint_residuals(problem.system, 0.0, y, y, problem.args)
+    residual = jaxspark.diagnostics.constraint_residuals(problem.system, 0.0, y, y, problem.args)
     assert np.max(np.abs(residual.g)) <= 1e-14
 
 
@@ -198,7 +198,7 @@ BAD = [
     (lambda: GGL(jaxspark.Gauss(2)), ValueError, "does not damp"),
     (lambda: GGL(RadauIIA(2), newton="exact"), ValueError, "g0"),
     (lambda: GGL(RadauIIA(2), error_norm="all"), ValueError, "positions"),
-    (lambda: jaxspark.Elongated(None, lambda t, y, args: y, 1.0), TypeError, "system"),
+    (lambda: jaxspark.stiff.Elongated(None, lambda t, y, args: y, 1.0), TypeError, "system"),
 ]
 
 

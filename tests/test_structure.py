@@ -44,7 +44,7 @@ def test_the_loop_integral_is_an_area():
     y, z = closed_curve(16)
     assert abs(loop_integral(z, y)) > 0.01
     system, args = anchored_chain().system, anchored_chain().args
-    residuals = jaxspark.constraint_residuals(system, np.zeros(16), y, z, args)
+    residuals = jaxspark.diagnostics.constraint_residuals(system, np.zeros(16), y, z, args)
     assert max(np.max(np.abs(residuals.g)), np.max(np.abs(residuals.gdot))) <= 1e-15
 
 

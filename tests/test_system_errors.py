@@ -204,4 +204,4 @@ def test_wrong_states(y, z, error, message):
     with pytest.raises(error, match=message):
         jaxspark.rollout(system, y, z, method=Gauss(1), h=0.1, num_steps=1)
     with pytest.raises(error, match=message.replace("y0", "y0?").replace("z0", "z0?")):
-        jaxspark.constraint_residuals(system, 0.0, y, z)
+        jaxspark.diagnostics.constraint_residuals(system, 0.0, y, z)

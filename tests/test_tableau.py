@@ -20,7 +20,8 @@ from exact import (
     to_mp,
 )
 from helpers import counted
-from jaxspark import AbstractSparkMethod, Gauss, RadauIIA
+from jaxspark import Gauss, RadauIIA
+from jaxspark.methods import AbstractSparkMethod
 
 
 POINTS = (-0.7 + 0j, 0.3 + 1.1j, -2 + 3j, -5j, -40 + 25j)

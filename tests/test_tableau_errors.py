@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from jaxspark import Gauss, Lobatto, SparkTableau
+from jaxspark import Gauss, Lobatto
+from jaxspark.methods import SparkTableau
 
 
 GAUSS, GAUSS3, LOBATTO = Gauss(2).tableau, Gauss(3).tableau, Lobatto(3).tableau

@@ -18,7 +18,8 @@ from helpers import (
     PENDULUM_ARGS,
     pendulum_start,
 )
-from jaxspark import AbstractSparkMethod, Gauss, Lobatto, RESULTS, SparkMethod, SparkTableau
+from jaxspark import Gauss, Lobatto, RESULTS
+from jaxspark.methods import AbstractSparkMethod, SparkMethod, SparkTableau
 
 
 def butcher(c, b, A):

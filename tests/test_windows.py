@@ -27,7 +27,7 @@ LENGTHS = jnp.linspace(2.0, 0.1, 7)
 
 def test_windows_are_vmap():
     expected = jax.jit(jax.vmap(lowest))({"angle": ANGLES}, LENGTHS)
-    windows = jaxspark.in_windows(lowest, 3, cost=lambda start, length: -length)
+    windows = jaxspark.batch.in_windows(lowest, 3, cost=lambda start, length: -length)
     windows = jax.jit(windows)({"angle": ANGLES}, LENGTHS)
     assert len(set(np.asarray(expected["steps"]))) > 2
     np.testing.assert_array_equal(windows["steps"], expected["steps"])
@@ -44,12 +44,12 @@ def test_lanes_of_a_window_cost_about_the_same():
         return jnp.broadcast_to(jnp.max(x), x.shape), True
 
     costs = jnp.array([9, 1, 8, 2, 7, 3])
-    found = jaxspark.in_windows(slowest, 2, cost=lambda x: x)(costs)
+    found = jaxspark.batch.in_windows(slowest, 2, cost=lambda x: x)(costs)
     np.testing.assert_array_equal(found, [9, 2, 9, 2, 7, 7])
 
 
 def test_without_costs_lanes_keep_their_order():
-    windows = jaxspark.in_windows(lambda x, y: {"a": x * y, "b": jnp.sum(y)}, 3)
+    windows = jaxspark.batch.in_windows(lambda x, y: {"a": x * y, "b": jnp.sum(y)}, 3)
     found = windows(LENGTHS, jnp.outer(ANGLES, jnp.ones(2)))
     np.testing.assert_array_equal(found["a"], jnp.outer(LENGTHS * ANGLES, jnp.ones(2)))
     np.testing.assert_array_equal(found["b"], 2 * ANGLES)
@@ -60,7 +60,7 @@ def test_derivatives_are_those_of_vmap():
         return jnp.sum(batched(lambda x: jnp.sin(x) * x)(lengths) * jnp.arange(7.0))
 
     def windows(function):
-        return jaxspark.in_windows(function, 3, cost=lambda x: x**2)
+        return jaxspark.batch.in_windows(function, 3, cost=lambda x: x**2)
 
     a, b = (jax.grad(lambda x, f=f: loss(x, f))(LENGTHS) for f in (jax.vmap, windows))
     np.testing.assert_allclose(a, b, rtol=1e-14)
@@ -68,10 +68,10 @@ def test_derivatives_are_those_of_vmap():
 
 def test_bad_input():
     with pytest.raises(ValueError, match="at least one lane, a whole number; got 0"):
-        jaxspark.in_windows(lowest, 0)
+        jaxspark.batch.in_windows(lowest, 0)
     with pytest.raises(ValueError, match="closes over"):
-        jaxspark.in_windows(lambda a, b: a + b, 2)(jnp.ones(3), jnp.ones(()))
+        jaxspark.batch.in_windows(lambda a, b: a + b, 2)(jnp.ones(3), jnp.ones(()))
     with pytest.raises(ValueError, match="lanes of one batch"):
-        jaxspark.in_windows(lambda a, b: a + b, 2)(jnp.ones(3), jnp.ones(4))
+        jaxspark.batch.in_windows(lambda a, b: a + b, 2)(jnp.ones(3), jnp.ones(4))
     with pytest.raises(ValueError, match=r"a number; got shape \(1,\)"):
-        jaxspark.in_windows(jnp.sin, 2, cost=lambda x: x[None])(jnp.ones(3))
+        jaxspark.batch.in_windows(jnp.sin, 2, cost=lambda x: x[None])(jnp.ones(3))

@@ -102,8 +102,8 @@ def test_rollouts_equal_those_of_dense_matrices(build, reverse):
             return values, gradient
         return jax.jvp(run, (m,), (jnp.ones_like(m),))
 
-    found = derived(jaxspark.with_blocks(plain), jaxspark.AcyclicNullSpace())
-    expected = derived(plain, jaxspark.DenseLU())
+    found = derived(jaxspark.linear.with_blocks(plain), jaxspark.linear.AcyclicNullSpace())
+    expected = derived(plain, jaxspark.linear.DenseLU())
     assert largest_difference(found[0], expected[0]) <= 1e-12
     assert largest_difference(found[1], expected[1]) <= 1e-11
     assert min(jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(expected[1])) >= 1e-3
@@ -115,8 +115,8 @@ def test_auto_chooses_blocks(build):
     plain, split = build()
     y, z = start(split, 20)
     args = {"m": jnp.asarray(1.3)}
-    assert "no blocks" in jaxspark.explain(plain, y, z, args)
-    words = jaxspark.explain(jaxspark.with_blocks(plain), y, z, args)
+    assert "no blocks" in jaxspark.linear.explain(plain, y, z, args)
+    words = jaxspark.linear.explain(jaxspark.linear.with_blocks(plain), y, z, args)
     assert "tree" in words and "null space: 20 blocks" in words, words
 
 
@@ -211,7 +211,7 @@ def test_values_are_those_of_dense_blocks(name):
     rng = np.random.default_rng(3)
     y, z = jnp.asarray(rng.normal(size=y_shape)), jnp.asarray(rng.normal(size=z_shape))
     # All unknowns of the clock are in one row: what is found is one block.
-    system = jaxspark.with_blocks(build(), [0, 1, 1] if name == "clock" else None)
+    system = jaxspark.linear.with_blocks(build(), [0, 1, 1] if name == "clock" else None)
 
     @eqx.filter_jit
     def both(t, y, z, args):
@@ -243,8 +243,8 @@ def test_a_rollout_with_forces_that_are_not_ideal():
     ends = [
         end(system, y, z, solver, jnp.asarray(1.3))
         for system, solver in (
-            (jaxspark.with_blocks(plain), jaxspark.AcyclicNullSpace()),
-            (plain, jaxspark.DenseLU()),
+            (jaxspark.linear.with_blocks(plain), jaxspark.linear.AcyclicNullSpace()),
+            (plain, jaxspark.linear.DenseLU()),
         )
     ]
     assert largest_difference(*ends) <= 1e-12
@@ -252,7 +252,7 @@ def test_a_rollout_with_forces_that_are_not_ideal():
 
 def test_the_structure_does_not_depend_on_values():
     plain, split = skates()
-    system = jaxspark.with_blocks(plain)
+    system = jaxspark.linear.with_blocks(plain)
     y, z = start(split, 4)
 
     def structure(m):
@@ -265,10 +265,10 @@ def test_the_structure_does_not_depend_on_values():
 
 def test_what_is_wrapped():
     plain, _ = of_vector()
-    once = jaxspark.with_blocks(plain)
-    assert jaxspark.with_blocks(once) == once
+    once = jaxspark.linear.with_blocks(plain)
+    assert jaxspark.linear.with_blocks(once) == once
     bodies = jaxspark.MultibodySystem(lambda *_: jnp.ones(2), lambda t, y, z, own, args: z)
-    assert jaxspark.with_blocks(bodies) is bodies
+    assert jaxspark.linear.with_blocks(bodies) is bodies
 
 
 @pytest.mark.inside
@@ -276,7 +276,7 @@ def test_nothing_of_quadratic_size():
     count = 200
     plain, split = of_arrays()
     y, z = start(split, count)
-    system = jaxspark.with_blocks(plain)
+    system = jaxspark.linear.with_blocks(plain)
 
     def step(y, z, m):
         return jaxspark.step(system, jaxspark.Gauss(2), 0.0, y, z, 0.01, args={"m": m})[:2]

@@ -82,4 +82,4 @@ def _controlled(problem, periods: int, start: float, bounded: float) -> Iterator
 
 
 def _energies(problem, ys, zs, ts) -> np.ndarray:
-    return np.asarray(jaxspark.energy(problem.system, ts, ys, zs, problem.args))
+    return np.asarray(jaxspark.diagnostics.energy(problem.system, ts, ys, zs, problem.args))

@@ -46,7 +46,7 @@ def robustness(tiny: bool) -> Iterator[Figure]:
                     problem.system, y, z, problem.args, method=jaxspark.Gauss(3), t1=problem.t_end,
                     rtol=tolerance, max_steps=None, throw=False,
                 )  # fmt: skip
-                energy = jaxspark.energy(
+                energy = jaxspark.diagnostics.energy(
                     problem.system, solution.ts, solution.ys, solution.zs, problem.args
                 )
                 drift = jnp.abs(energy[1] - energy[0]) / (1 + jnp.abs(energy[0]))

@@ -15,7 +15,7 @@ def rename() -> None:
     `jaxspark.Projected`.
     """
     package: Any = jaxspark
-    if hasattr(package, "ExplicitMethod"):
+    if hasattr(package, "methods"):
         return
     own = package.solve
 
@@ -24,9 +24,8 @@ def rename() -> None:
             return _projected(package, system, method, (y, z), args, **options)
         return own(system, method, y, z, args, **options)
 
-    package.solve, package.ExplicitMethod = solve, diffrax.AbstractERK
-    for name in ("Dopri8", "Tsit5"):
-        setattr(package, name, getattr(diffrax, name))
+    package.solve, package.Tsit5 = solve, diffrax.Tsit5
+    package.methods = SimpleNamespace(ExplicitMethod=diffrax.AbstractERK, Dopri8=diffrax.Dopri8)
 
 
 def _projected(

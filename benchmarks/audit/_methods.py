@@ -53,7 +53,7 @@ class Method:
     @property
     def explicit(self) -> bool:
         """Whether its steps are explicit, and projected."""
-        return isinstance(self.method, jaxspark.ExplicitMethod)
+        return isinstance(self.method, jaxspark.methods.ExplicitMethod)
 
     def suits(self, mechanism: Mechanism) -> bool:
         """Whether it can solve this mechanism at all, as its documentation says."""
@@ -81,7 +81,7 @@ class Method:
         return call
 
 
-def _flat(multipliers: jaxspark.Multipliers) -> Any:
+def _flat(multipliers: jaxspark.diagnostics.Multipliers) -> Any:
     """`(lam, psi)` as one vector; of several rows the last."""
     parts = [jnp.zeros(0) if x is None else x for x in (multipliers.lam, multipliers.psi)]
     return jnp.concatenate([x[-1] if x.ndim == 2 else x for x in parts])
@@ -113,7 +113,7 @@ METHODS: dict[str, Method] = {
         Method("Lobatto(4)", jaxspark.Lobatto(4), 6),
         Method("GGL(RadauIIA(3))", jaxspark.GGL(jaxspark.RadauIIA(3)), 5, 1e-10),
         Method("DOP853", jaxspark.DOP853(), 8),
-        Method("Dopri8", jaxspark.Dopri8(), 8),
+        Method("Dopri8", jaxspark.methods.Dopri8(), 8),
         Method("Tsit5", jaxspark.Tsit5(), 5, 1e-8),
     )
 }

@@ -92,9 +92,9 @@ def _one(links: int, stages: int, steps: int, batch_steps: int) -> Iterator[Figu
 def crossover(tiny: bool) -> Iterator[Figure]:
     """Up to which size of K2 each linear solver is the best, single and batched."""
     solvers = {
-        "elementwise inverse": jaxspark.ElementwiseInverse(),
-        "LAPACK inverse": jaxspark.DenseInverse(),
-        "LU": jaxspark.DenseLU(),
+        "elementwise inverse": jaxspark.linear.ElementwiseInverse(),
+        "LAPACK inverse": jaxspark.linear.DenseInverse(),
+        "LU": jaxspark.linear.DenseLU(),
     }
     for links in (1,) if tiny else (1, 3, 5, 7, 10, 15):
         problem = planar_chain(links)

@@ -46,7 +46,7 @@ def energy_errors(problem: Problem, method, h: float, steps: int) -> tuple[np.nd
         h=h, num_steps=steps, save_every=max(1, steps // 1000),
     )  # fmt: skip
     lagrangian = isinstance(problem.system, jaxspark.LagrangianSystem)
-    energies = jaxspark.energy(
+    energies = jaxspark.diagnostics.energy(
         problem.system, solution.ts, solution.ys, solution.zs, problem.args,
         potential=None if lagrangian else lambda t, y, args: 0.0,  # the sleigh's plane is level
     )  # fmt: skip

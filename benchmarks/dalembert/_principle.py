@@ -17,7 +17,7 @@ def largest_residual(problem: Problem, method, steps: int) -> float:
     solution = jaxspark.rollout(
         problem.system, problem.y0, problem.z0, problem.args, method=method, h=0.1, num_steps=steps
     )
-    found = jaxspark.discrete_euler_lagrange(
+    found = jaxspark.diagnostics.discrete_euler_lagrange(
         problem.system, method, solution.ts, solution.ys, problem.args
     )
     if not bool(np.all(found.actions.converged)):

@@ -13,7 +13,7 @@ from ._problem import FitProblem, Trial
 def model_of(
     problem: FitProblem,
     *,
-    method: jaxspark.AbstractSparkMethod | None = None,
+    method: jaxspark.methods.AbstractSparkMethod | None = None,
     specs: Any = None,
     noise: Any = None,
     inputs: Any = None,

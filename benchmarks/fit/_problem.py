@@ -67,7 +67,7 @@ class FitProblem:
     state: Callable[[Any, Any], tuple[Any, Any]]
     reduced: Callable[[Trial, Numbers, dict[str, Any]], Channels]
     units: dict[str, str]
-    method: jaxspark.AbstractSparkMethod
+    method: jaxspark.methods.AbstractSparkMethod
     steps: int = 1
 
     @functools.cached_property

@@ -34,7 +34,7 @@ def batch(tiny: bool) -> Iterator[Figure]:
         return jax.jit(jax.vmap(one))
 
     what = f"batch of {lanes} chains, N = {links}, {steps} steps of Gauss(2)"
-    runs = {"blocks": end(None), "dense": end(jaxspark.DenseLU())}
+    runs = {"blocks": end(None), "dense": end(jaxspark.linear.DenseLU())}
     (y, z, good), (other, speed, _) = (run(masses) for run in runs.values())
     succeed = int(jnp.sum(good))
     yield at_least(f"{what}: lanes that succeed", succeed, lanes, "d")

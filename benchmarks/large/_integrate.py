@@ -47,7 +47,7 @@ def integrate(model: Model, tolerance: float, t_end: float = 1.0) -> End:
 
 def spark_run(
     model: Model,
-    method: jaxspark.AbstractSparkMethod,
+    method: jaxspark.methods.AbstractSparkMethod,
     h: float,
     steps: int,
     linear_solver: Any = None,
@@ -71,7 +71,7 @@ def small_step(n: int) -> float:
 
 def residuals(model: Model, y: Any, z: Any) -> tuple[float, float]:
     """The greatest of the constraints and of their derivatives."""
-    found = jaxspark.constraint_residuals(model.system, 0.0, y, z, model.args)
+    found = jaxspark.diagnostics.constraint_residuals(model.system, 0.0, y, z, model.args)
     return greatest(found.g), greatest(found.gdot)
 
 

@@ -28,7 +28,7 @@ def references(tiny: bool) -> Iterator[Figure]:
     """Chains from the horizontal, and linkages with loops."""
     for n in (4,) if tiny else STEPS:
         yield from _chain(n, 20 if tiny else STEPS[n], 0.0 if tiny else DIGITS[n])
-    solver = jaxspark.AcyclicNullSpace(redundant=True)
+    solver = jaxspark.linear.AcyclicNullSpace(redundant=True)
     yield from _linkage(three_cranks(), 4 if tiny else 200, 0.02 if tiny else 1.0, solver)
     for n in (2,) if tiny else LINKAGES:
         yield from _linkage(four_bars(n), 4 if tiny else 200, 0.02 if tiny else 1.0)
@@ -63,7 +63,7 @@ def _chain(n: int, steps: int, target: float) -> Iterator[Figure]:
 def _linkage(linkage: Linkage, steps: int, t_end: float, solver: Any = None) -> Iterator[Figure]:
     """Motion, constraints and energy by three stages."""
     model = linkage.model
-    words = jaxspark.explain(
+    words = jaxspark.linear.explain(
         model.system, model.y0, model.z0, model.args, linear_solver=solver
     )  # fmt: skip
     yield note(f"{model.name}: what is done", " ".join(words.split()).replace("|", "/"))
@@ -78,10 +78,12 @@ def _linkage(linkage: Linkage, steps: int, t_end: float, solver: Any = None) -> 
     apart = max(_apart(solution.y1, y), _apart(solution.z1, z))
     yield at_most(f"{what}: from the motion of its one angle", apart, MOTION)
     at = solution.ts, solution.ys, solution.zs
-    found = jaxspark.constraint_residuals(model.system, *at, model.args)
+    found = jaxspark.diagnostics.constraint_residuals(model.system, *at, model.args)
     yield at_most(f"{what}: greatest residual of g", greatest(found.g), 1e-12)
     yield at_most(f"{what}: greatest residual of g'", greatest(found.gdot), 1e-12)
-    energy = np.asarray(jaxspark.energy(model.system, *at, model.args, potential=potential))
+    energy = np.asarray(
+        jaxspark.diagnostics.energy(model.system, *at, model.args, potential=potential)
+    )
     scale = np.max(np.abs(energy))
     drift = float(np.max(np.abs(energy - energy[0])) / scale)
     yield at_most(f"{what}: change of the energy, relative", drift, KEPT)

@@ -14,17 +14,17 @@ from jaxspark._blocks._pattern import BlockMatrix, Pattern
 
 def recursive(**options: Any) -> AbstractBlockSolver:
     """The null space from leaf to root."""
-    return jaxspark.AcyclicNullSpace(mode="recursive", **options)
+    return jaxspark.linear.AcyclicNullSpace(mode="recursive", **options)
 
 
 def explicit(**options: Any) -> AbstractBlockSolver:
     """The null space written out."""
-    return jaxspark.AcyclicNullSpace(mode="explicit", **options)
+    return jaxspark.linear.AcyclicNullSpace(mode="explicit", **options)
 
 
 def range_space() -> AbstractBlockSolver | None:
     """The solver in the space of multipliers, where there is one."""
-    found = getattr(jaxspark, "RangeSpace", None)
+    found = getattr(jaxspark.linear, "RangeSpace", None)
     return None if found is None else found()
 
 

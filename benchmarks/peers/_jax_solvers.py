@@ -43,14 +43,16 @@ class Compiled:
         return Run(np.asarray(end), float(worst))
 
 
-def spark(mechanism: Mechanism, method: jaxspark.AbstractSparkMethod, name: str) -> Compiled:
+def spark(
+    mechanism: Mechanism, method: jaxspark.methods.AbstractSparkMethod, name: str
+) -> Compiled:
     """`jaxspark.solve` with this method."""
     return Compiled(name, _solved(mechanism, method))
 
 
 def projected(mechanism: Mechanism) -> Compiled:
     """Dopri8 on the underlying ODE, each step projected: `jaxspark.solve`."""
-    return Compiled("projected Dopri8", _solved(mechanism, jaxspark.Dopri8()))
+    return Compiled("projected Dopri8", _solved(mechanism, jaxspark.methods.Dopri8()))
 
 
 def _solved(mechanism: Mechanism, method: Any) -> Integrate:

@@ -18,7 +18,7 @@ class Problem:
     - `system`: the equations, functions of `(t, q, v, args)`.
     - `t0`, `t_end`: the time interval (s).
     - `y0`, `z0`: consistent initial coordinates, shape `(ny,)`, and velocities, `(nz,)`; with
-        `jaxspark.Elongated`, pairs of such.
+        `jaxspark.stiff.Elongated`, pairs of such.
     - `args`: the physical parameters, a dictionary of floats or of arrays.
     - `reference`: loads the reference values as a dictionary, or `None`.
     """

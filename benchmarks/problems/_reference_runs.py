@@ -37,7 +37,7 @@ class Case:
 
     name: str
     problem: Callable[[], Problem]
-    method: jaxspark.AbstractSparkMethod
+    method: jaxspark.methods.AbstractSparkMethod
     num_steps: int
     times: tuple[float, ...]
     digits: tuple[float, float, float] = (9.0, 9.0, 9.0)

@@ -38,8 +38,8 @@ def undamped(args: Any) -> float:
     return 0.0
 
 
-def elongated(plain: Problem, system: jaxspark.Elongated) -> Problem:
+def elongated(plain: Problem, system: jaxspark.stiff.Elongated) -> Problem:
     """The same motion in the coordinates `(y, e)`."""
     start = jnp.asarray(plain.y0), jnp.asarray(plain.z0)
-    y0, z0 = jaxspark.elongate(system, plain.t0, *start, plain.args)
+    y0, z0 = jaxspark.stiff.elongate(system, plain.t0, *start, plain.args)
     return replace(plain, system=system, y0=y0, z0=z0)

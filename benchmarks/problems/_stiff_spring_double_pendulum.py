@@ -73,5 +73,5 @@ def stiff_spring_double_pendulum_elongated(k: float = 1e4) -> Problem:
     """The same with the elongation of the second link as a coordinate."""
     plain = stiff_spring_double_pendulum(k)
     free = jaxspark.MechanicalSystem(mass, weights, rod)
-    system = jaxspark.Elongated(free, stretch, stiffness)
+    system = jaxspark.stiff.Elongated(free, stretch, stiffness)
     return elongated(plain, system)

@@ -203,7 +203,7 @@ def swinging_bushing(eps: float = 1e-4) -> Problem:
 def swinging_bushing_elongated(eps: float = 1e-4) -> Problem:
     """The same with the bushing's displacements as coordinates."""
     free = jaxspark.MechanicalSystem(masses, weights, pinned)
-    system = jaxspark.Elongated(free, displacement, bushing_stiffness, bushing_damping)
+    system = jaxspark.stiff.Elongated(free, displacement, bushing_stiffness, bushing_damping)
     return elongated(swinging_bushing(eps), system)
 
 

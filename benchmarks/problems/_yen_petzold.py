@@ -123,7 +123,7 @@ def yen_petzold_spring_elongated(eps: float = 1e-3) -> Problem:
     """The same with the elongation of the spring as a coordinate: `y = ((x, y), e)`."""
     plain = yen_petzold_spring(eps)
     free = jaxspark.MechanicalSystem(unit_mass, weight, circle)
-    system = jaxspark.Elongated(free, stretch, _inverse_square)
+    system = jaxspark.stiff.Elongated(free, stretch, _inverse_square)
     return elongated(plain, system)
 
 
@@ -216,5 +216,5 @@ def yen_petzold_bushing_elongated(
     """The same with the bushing's displacements as coordinates."""
     plain = yen_petzold_bushing(eps, start)
     free = jaxspark.MechanicalSystem(masses, weights, held)
-    system = jaxspark.Elongated(free, displacement, bushing_stiffness, bushing_damping)
+    system = jaxspark.stiff.Elongated(free, displacement, bushing_stiffness, bushing_damping)
     return elongated(plain, system)

@@ -75,7 +75,7 @@ def _composed(steps: int):
         worst = jnp.maximum(solution.stats.max_g, solution.stats.max_gdot)
         return jnp.concatenate([solution.y1, solution.z1]), worst
 
-    return jaxspark.in_windows(run, WINDOW)
+    return jaxspark.batch.in_windows(run, WINDOW)
 
 
 def _reduced(tolerance: float):

@@ -77,7 +77,7 @@ def _ours(
     for tolerance in (1e-5,) if tiny else (3e-7, 4.5e-7):
         run, words = _projected(end, tolerance), peers.tolerance(tolerance)
         yield in_jax(problem, ours("projected DOP853"), words, jax.vmap(run), given, exact)
-        windows = jaxspark.in_windows(run, WINDOW, cost=_energy)
+        windows = jaxspark.batch.in_windows(run, WINDOW, cost=_energy)
         solver = ours(f"projected DOP853 in windows of {WINDOW}")
         yield in_jax(problem, solver, words, windows, given, exact)
 
@@ -89,7 +89,7 @@ def _energy(q: Any, v: Any, parameters: Any) -> Any:
         del t
         return _fourbar.potential(jnp, q, p)
 
-    return jaxspark.energy(peers.four_bar(), 0.0, q, v, parameters, potential=potential)
+    return jaxspark.diagnostics.energy(peers.four_bar(), 0.0, q, v, parameters, potential=potential)
 
 
 def _projected(end: float, tolerance: float):

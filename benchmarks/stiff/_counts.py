@@ -1,4 +1,4 @@
-"""What an integration with `jaxspark.bdf` cost, in the columns of published tables."""
+"""What an integration with `jaxspark.stiff.bdf` cost, in the columns of published tables."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ class Counts(NamedTuple):
         return "/".join(str(count) for count in self)
 
 
-def counts(solution: jaxspark.BDFSolution) -> Counts:
+def counts(solution: jaxspark.stiff.BDFSolution) -> Counts:
     """Those of a solution."""
     stats = solution.stats
     return Counts(
@@ -35,13 +35,13 @@ def counts(solution: jaxspark.BDFSolution) -> Counts:
 
 def integrated(
     problem: Problem, rtol: float, formulation: Any, max_steps: int = 4000, **options: Any
-) -> tuple[Counts, jaxspark.BDFSolution]:
+) -> tuple[Counts, jaxspark.stiff.BDFSolution]:
     """The counts, and the solution, whether or not it reached the end."""
     options = {"t1": problem.t_end, **options}
     with warnings.catch_warnings():
         # Of what "cm_frozen" converges to: that is what is shown here.
         warnings.simplefilter("ignore", UserWarning)
-        solution = jaxspark.bdf(
+        solution = jaxspark.stiff.bdf(
             problem.system, problem.y0, problem.z0, problem.args, rtol=rtol,
             formulation=formulation, max_steps=max_steps, throw=False, **options,
         )  # fmt: skip

@@ -31,7 +31,7 @@ def gradients(tiny: bool) -> Iterator[Figure]:
         yield from _cost()
 
 
-def _mechanism() -> jaxspark.Elongated:
+def _mechanism() -> jaxspark.stiff.Elongated:
     """A rigid link of length `l`, and a mass on a spring at its end."""
 
     def mass(t, q, args):
@@ -47,17 +47,17 @@ def _mechanism() -> jaxspark.Elongated:
         return jnp.sqrt(jnp.sum((q[2:] - q[:2]) ** 2)) - 1.0
 
     free = jaxspark.MechanicalSystem(mass, weight, link)
-    return jaxspark.Elongated(free, spring, lambda args: args["k"], lambda args: args["d"])
+    return jaxspark.stiff.Elongated(free, spring, lambda args: args["k"], lambda args: args["d"])
 
 
-def _start(system: jaxspark.Elongated, args: Any) -> tuple[Any, Any]:
+def _start(system: jaxspark.stiff.Elongated, args: Any) -> tuple[Any, Any]:
     """At rest, 0.6 and 1 rad from the vertical, the spring bearing the tension of a rod."""
     first, second = (np.array([np.sin(a), -np.cos(a)]) for a in (0.6, 1.0))
     rows = np.block([[first, np.zeros(2)], [-second, second]])
     tension = np.linalg.solve(rows @ rows.T, rows @ np.array([0, -1, 0, -1.0]))[1]
     longer = 1 + args["m"] * GRAVITY * tension / args["k"]
     q = jnp.concatenate([args["l"] * first, args["l"] * first + longer * second])
-    return jaxspark.elongate(system, 0.0, q, jnp.zeros(4), args)
+    return jaxspark.stiff.elongate(system, 0.0, q, jnp.zeros(4), args)
 
 
 def _read(y: Any, z: Any) -> jax.Array:
@@ -86,7 +86,7 @@ def _by_bdf(args: Any) -> jax.Array:
     """A function of `args` by so many steps that it does not matter which."""
     system = _mechanism()
     y0, z0 = _start(system, args)
-    end = jaxspark.bdf(
+    end = jaxspark.stiff.bdf(
         system, y0, z0, args, t1=0.3, rtol=1e-12, max_order=5, max_steps=4000,
         error_norm="positions and velocities", throw=False,
     )  # fmt: skip
@@ -132,7 +132,9 @@ def _cost() -> Iterator[Figure]:
 
     def by_bdf(args):
         y0, z0 = _start(system, args)
-        end = jaxspark.bdf(system, y0, z0, args, t1=2.0, rtol=1e-5, max_steps=1024, throw=False)
+        end = jaxspark.stiff.bdf(
+            system, y0, z0, args, t1=2.0, rtol=1e-5, max_steps=1024, throw=False
+        )
         return _read(end.y1, end.z1)
 
     values = {f"GGL Radau IIA({stages})": by_ggl(stages) for stages in (2, 3)}

@@ -159,7 +159,7 @@ def _published() -> Iterator[Figure]:
 
 
 def _bushing() -> Iterator[Figure]:
-    """From the equilibrium, and from the printed start by `jaxspark.damp_start`."""
+    """From the equilibrium, and from the printed start by `jaxspark.stiff.damp_start`."""
     problem = yen_petzold_bushing(1e-6)
     down = -problem.args["g"] * problem.args["eps"]
     across, speed = np.sqrt(1 - down**2), problem.z0[4]
@@ -175,7 +175,7 @@ def _bushing() -> Iterator[Figure]:
         iterations = int(found.stats.newton_iterations)
         yield at_most(f"{what}, from rest: iterations", iterations, 16, ".0f")
         yield at_most(f"{what}, from rest: rejected", int(found.stats.num_rejected_steps), 0, ".0f")
-        start = jaxspark.damp_start(
+        start = jaxspark.stiff.damp_start(
             problem.system, problem.y0, problem.z0, problem.args, h=1e-2, rtol=1e-4
         )
         found = jaxspark.solve(

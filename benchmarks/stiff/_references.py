@@ -71,7 +71,7 @@ def by_ggl(problem: Problem, name: str) -> Iterator[Figure]:
 
 def by_bdf(problem: Problem, formulation: Any, tolerance: float) -> Iterator[Figure]:
     """BDF of orders up to 5."""
-    solution = jaxspark.bdf(
+    solution = jaxspark.stiff.bdf(
         problem.system, jnp.asarray(problem.y0), jnp.asarray(problem.z0), problem.args,
         t1=problem.t_end, rtol=tolerance, formulation=formulation, max_order=5,
         error_norm="positions and velocities", max_steps=800_000, throw=False,

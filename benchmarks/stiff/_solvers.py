@@ -105,11 +105,11 @@ def spark(name: str, method: Any, problem: problems.Problem) -> Method:
 
 
 def bdf(problem: problems.Problem) -> Method:
-    """`jaxspark.bdf`, as the paper's CM with `P` at each step's prediction."""
+    """`jaxspark.stiff.bdf`, as the paper's CM with `P` at each step's prediction."""
 
     def integrate(y0, z0, args, tolerance):
         return _ends(
-            jaxspark.bdf(
+            jaxspark.stiff.bdf(
                 problem.system, y0, z0, args, t1=problem.t_end, rtol=tolerance,
                 formulation="cm_step", max_steps=MAX_STEPS, throw=False,
             )

@@ -1,4 +1,4 @@
-"""Published counts of Yen & Petzold, and those of `jaxspark.bdf`."""
+"""Published counts of Yen & Petzold, and those of `jaxspark.stiff.bdf`."""
 
 from collections.abc import Iterator
 

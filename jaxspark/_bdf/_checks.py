@@ -85,7 +85,7 @@ def check_system(system: AbstractConstrainedSystem) -> None:
         raise TypeError(f"system must be a jaxspark system; got {system!r}.")
     if system.v is not None:
         raise ValueError(
-            "jaxspark.bdf integrates systems with q' = v; this one has a function v(t, y, z, "
+            "jaxspark.stiff.bdf integrates systems with q' = v; this one has a function v(t, y, z, "
             "args). Use jaxspark.solve."
         )
 
@@ -94,7 +94,7 @@ def check_flat(system: FlatSystem) -> None:
     """Raise `ValueError` unless the constraint forces are the ideal ones."""
     if not system.ideal:
         raise ValueError(
-            "jaxspark.bdf eliminates the constraint forces, which must be the ideal ones "
+            "jaxspark.stiff.bdf eliminates the constraint forces, which must be the ideal ones "
             "-G^T lam; this system has forces r, reaction or friction of its own. Use "
             "jaxspark.solve."
         )

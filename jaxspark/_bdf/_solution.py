@@ -39,15 +39,15 @@ class BDFStatistics(eqx.Module):
 
 
 class BDFSolution(eqx.Module):
-    """The result of [`jaxspark.bdf`][].
+    """The result of [`jaxspark.stiff.bdf`][].
 
     - `ts`: the times after each step, shape `(max_steps + 1,)`, the first of them `t0`.
     - `ys`, `zs`: the states there.
     - `lam`, `psi`: the multipliers there, structured as what `g` and `k` return.
     - `t1`, `y1`, `z1`: the last good state, and its time.
     - `result`: a member of [`jaxspark.RESULTS`][].
-    - `stats`: [`jaxspark.BDFStatistics`][].
-    - `initial_residuals`: [`jaxspark.ConstraintResiduals`][] at the start.
+    - `stats`: [`jaxspark.stiff.BDFStatistics`][].
+    - `initial_residuals`: [`jaxspark.diagnostics.ConstraintResiduals`][] at the start.
 
     Rows after the last step, also where the integration failed, repeat the last good state with
     its time.

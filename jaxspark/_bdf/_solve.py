@@ -85,7 +85,7 @@ def bdf(
     - `max_steps`: the largest number of accepted steps, for which there is room in the solution.
     - `consistency_tol`, `throw`: as for [`jaxspark.solve`][].
 
-    **Returns:** a [`jaxspark.BDFSolution`][].
+    **Returns:** a [`jaxspark.stiff.BDFSolution`][].
 
     **Raises:** [`jaxspark.SolveError`][] on failure, if `throw`; `ValueError` and `TypeError` for
     input that can never be right.
@@ -138,7 +138,7 @@ def run(
     tolerances: tuple[FloatScalar, FloatScalar],
     first_step: FloatScalar | None = None,
 ) -> BDFSolution:
-    """The integration with arguments that were checked; see [`jaxspark.bdf`][]."""
+    """The integration with arguments that were checked; see [`jaxspark.stiff.bdf`][]."""
     t0, t1 = times
     flat, y, z = flatten(system, t0, y0, z0, args)
     _checks.check_flat(flat)

@@ -198,7 +198,7 @@ def _choose(solver: AcyclicNullSpace, pattern: Pattern) -> Plan | ExplicitNullSp
     raise ValueError(
         f"Loops make a cluster of {largest} unknowns, more than max_cluster = "
         f"{solver.max_cluster}: {named(rows)}. Use loops='border' (for few loops), a larger "
-        "max_cluster, or jaxspark.RangeSpace()."
+        "max_cluster, or jaxspark.linear.RangeSpace()."
     )
 
 

@@ -71,7 +71,7 @@ def _automatic(
         return None, f"{why}, and a body has {joints} joints; jaxspark[klu] would be faster"
     raise ValueError(
         f"No solver suits this mechanism: {why}, and a body has {joints} joints. Install "
-        "jaxspark[klu], or choose one: linear_solver=jaxspark.DenseLU()."
+        "jaxspark[klu], or choose one: linear_solver=jaxspark.linear.DenseLU()."
     )
 
 

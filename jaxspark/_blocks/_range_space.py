@@ -76,8 +76,8 @@ class RangeSpace(AbstractBlockSolver):
     def factor_blocks(self, pattern: Pattern, matrix: BlockMatrix) -> _Factors:
         if matrix.C is not None:
             raise ValueError(
-                "jaxspark.RangeSpace needs ideal constraint forces: use "
-                "jaxspark.AcyclicNullSpace() or jaxspark.KLU()."
+                "jaxspark.linear.RangeSpace needs ideal constraint forces: use "
+                "jaxspark.linear.AcyclicNullSpace() or jaxspark.linear.KLU()."
             )
         plan = self.symbolic(pattern)
         masses, massive = reciprocal_of(matrix)

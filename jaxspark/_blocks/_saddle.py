@@ -17,7 +17,7 @@ from ._watched import accurate, Watched
 class SaddleFactors(eqx.Module):
     """The factors of a matrix, by the fast way or by the sure one.
 
-    - `fast`: those of [`jaxspark.RangeSpace`][], or `None`.
+    - `fast`: those of [`jaxspark.linear.RangeSpace`][], or `None`.
     - `sure`: those of the solver that was chosen, if there are no fast ones.
     - `matrix`: no derivative flows through it.
     """

@@ -24,7 +24,7 @@ class _Factors(eqx.Module):
 
 
 class Watched(AbstractBlockSolver):
-    """[`jaxspark.RangeSpace`][] where its pivots are large enough, and else another solver.
+    """[`jaxspark.linear.RangeSpace`][] where its pivots are large enough, and else another solver.
 
     The second factorisation costs no time where it is not needed, in no lane of a batch.
 

@@ -126,7 +126,7 @@ def multipliers(
     - `args`: passed to the system's functions.
     - `linear_solver`: of systems of many blocks, as for [`jaxspark.solve`][].
 
-    **Returns:** a [`jaxspark.Multipliers`][]; NaN where they are not determined.
+    **Returns:** a [`jaxspark.diagnostics.Multipliers`][]; NaN where they are not determined.
 
     Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1
     (1.46); L. O. Jay, *On modified Newton iterations for SPARK methods applied to

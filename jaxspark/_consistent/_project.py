@@ -75,7 +75,7 @@ def project(
     - `linear_solver`: of systems of many blocks, as for [`jaxspark.solve`][].
     - `throw`: whether to raise an error if it fails, rather than return the result.
 
-    **Returns:** a [`jaxspark.Projection`][].
+    **Returns:** a [`jaxspark.diagnostics.Projection`][].
 
     **Raises:** `RuntimeError` with the violated constraint, if `throw` and it fails;
     `ValueError` for input that can never be right.

@@ -91,7 +91,8 @@ def constraint_residuals(
         for instance `solution.ts, solution.ys, solution.zs`.
     - `args`: passed to the system's functions.
 
-    **Returns:** a [`jaxspark.ConstraintResiduals`][], with a leading axis for a vector of times.
+    **Returns:** a [`jaxspark.diagnostics.ConstraintResiduals`][], with a leading axis for a vector
+    of times.
     """
 
     def at(t, y, z):
@@ -124,7 +125,7 @@ def constraint_rank(
     - `system`: the constrained system.
     - `t`, `y`, `z`, `args`: where.
 
-    **Returns:** a [`jaxspark.ConstraintRank`][]. No gradient flows through it.
+    **Returns:** a [`jaxspark.diagnostics.ConstraintRank`][]. No gradient flows through it.
     """
     flat, t, flat_y, flat_z = _prepare(system, t, y, z, args)
     if flat.structure is not None and flat.nlam + flat.npsi > LARGEST_DENSE:

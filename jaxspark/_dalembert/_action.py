@@ -57,7 +57,7 @@ def require_principle(system: LagrangianSystem, method: AbstractSparkMethod) -> 
 def flat_action(
     system: FlatSystem, lagrangian: Any, tableau: SparkTableau, ends: Ends
 ) -> tuple[Any, ...]:
-    """The fields of [`jaxspark.DiscreteAction`][] as vectors, in their order.
+    """The fields of [`jaxspark.diagnostics.DiscreteAction`][] as vectors, in their order.
 
     With `D V_i` the derivatives of the stages, found implicitly, and the forces `S` of the
     constraints and `E` that are not in the Lagrangian,
@@ -124,7 +124,7 @@ def discrete_action(
     - `t0`, `q0`, `t1`, `q1`: times and configurations of both ends.
     - `args`: passed to the system's functions.
 
-    **Returns:** a [`jaxspark.DiscreteAction`][].
+    **Returns:** a [`jaxspark.diagnostics.DiscreteAction`][].
 
     **Raises:** `TypeError` or `ValueError` if the principle does not apply to the system.
 

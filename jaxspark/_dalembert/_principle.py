@@ -20,7 +20,7 @@ class DiscreteEulerLagrange(eqx.Module):
     - `constraint`: `c` of equation (4.5b) for each step, the nonholonomic constraints with the
         velocity that follows from its two configurations; a leading axis of length `n - 1`.
         Zero along a trajectory that starts consistently.
-    - `actions`: [`jaxspark.DiscreteAction`][] of each step.
+    - `actions`: [`jaxspark.diagnostics.DiscreteAction`][] of each step.
     """
 
     residual: State
@@ -53,7 +53,7 @@ def discrete_euler_lagrange(
         solution.ys` of a [`jaxspark.rollout`][] with `save_every=1`.
     - `args`: passed to the system's functions.
 
-    **Returns:** a [`jaxspark.DiscreteEulerLagrange`][].
+    **Returns:** a [`jaxspark.diagnostics.DiscreteEulerLagrange`][].
 
     **Raises:** `TypeError` or `ValueError` if the principle does not apply to the system, or
     there are less than three times.

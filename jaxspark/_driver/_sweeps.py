@@ -33,7 +33,7 @@ from .._custom_types import BoolScalar, FloatScalar, IntScalar
 from .._jax_internals import LinearMap
 from ._crossing import Crossing
 from ._locate import AbstractEvents
-from ._rows import at, LAST, Rows
+from ._rows import at, LAST, put, Rows
 from ._steps import AbstractSteps
 
 
@@ -50,11 +50,15 @@ class Given(NamedTuple):
 class Unknowns(NamedTuple):
     """Tangents, or the right-hand sides of their equations.
 
+    - `start`, `final`: of the time and the state where the motion starts, and where it ends. They
+        are apart from the rows, which a gradient of the end alone then does not need.
     - `t`, `x`, `saved`: of the times and states at the starts of all steps, and of saved states.
     - `parameters`: of those that are differentiated, and of those of events.
     - `end`: of the final time; `ts`: of the saved times; `h`: of the size of equal steps.
     """
 
+    start: tuple[FloatScalar, Float[Array, " n"]]
+    final: tuple[FloatScalar, Float[Array, " n"]]
     t: Float[Array, " size2"]
     x: Float[Array, "size2 n"]
     saved: Float[Array, "nts1 n"]
@@ -128,11 +132,14 @@ class Sweeps:
 
     def forward(self, given: Given, lin: Unknowns) -> Unknowns:
         """From the first step to the last."""
+        alone = not given.ts.size
+        first = (lin.start[0] + lin.t[0], lin.start[1] + lin.x[0])
 
         def body(carry):
-            number, t, x, saved = carry
+            number, (dt, dx), (t, x), saved = carry
             task = _task(given, number)
-            dt, dx = at(t, task.row), at(x, task.row)
+            if not alone:
+                dt, dx = at((t, x), task.row)
             dh = self._size(task, lin, dt)
             if self.crossing is not None:
                 dt1, dx1 = self.crossing.forward(given, task, lin.parameters, dt, dh, dx)
@@ -145,24 +152,29 @@ class Sweeps:
             # What is no end of a step of this kind goes to the last row, which is no result.
             next_row = jnp.where(task.saves, x.shape[0] - 1, task.row + 1)
             j = jnp.where(task.saves, task.j, saved.shape[0] - 1)
-            t, x = _add_at(t, dt1, next_row), _add_at(x, dx1, next_row)
-            return number + 1, t, x, _add_at(saved, dx1, j)
+            end = (dt1 + at(lin.t, next_row), dx1 + at(lin.x, next_row))
+            return number + 1, end, put((t, x), end, next_row), _add_at(saved, dx1, j)
 
         zero = jnp.zeros((), jnp.int32)
         total = given.count + given.ts.size
-        start = (zero, lin.t, lin.x, lin.saved)
-        _, t, x, saved = jax.lax.while_loop(lambda c: c[0] < total, body, start)
-        return lin._replace(t=t, x=x, saved=saved)
+        start = (zero, first, put((lin.t, lin.x), first, zero), lin.saved)
+        _, end, rows, saved = jax.lax.while_loop(lambda c: c[0] < total, body, start)
+        end = end if alone else at(rows, given.count)
+        final = jax.tree.map(jnp.add, lin.final, end)
+        return lin._replace(final=final, t=rows[0], x=rows[1], saved=saved)
 
     def backward(self, given: Given, to: Unknowns) -> Unknowns:
         """From the last step to the first."""
+        alone = not given.ts.size
 
         def body(carry):
-            number, to = carry
+            number, end, rows, to = carry
             number = number - 1
             task = _task(given, number)
-            to_x1 = jnp.where(task.saves, at(to.saved, task.j), at(to.x, task.row + 1))
-            to_t1 = jnp.where(task.saves, 0, at(to.t, task.row + 1))
+            to_t1, to_x1 = end if alone else at(rows, task.row + 1)
+            if not alone:
+                to_t1 = jnp.where(task.saves, 0, to_t1)
+                to_x1 = jnp.where(task.saves, at(to.saved, task.j), to_x1)
             if self.crossing is not None:
                 found = self.crossing.backward(given, task, to_t1, to_x1, to.parameters)
                 to_t, to_h, to_x, to_parameters = found
@@ -174,16 +186,23 @@ class Sweeps:
                 to_t, to_h, to_parameters = to_t + to_t1, to_h + to_t1, (of_method, of_events)
             zero = jnp.zeros_like(to_h)
             of_end = jnp.where(task.saves if self.equal else task.kind == LAST, to_h, zero)
-            to = Unknowns(
-                _add_at(to.t, to_t - of_end, task.row), _add_at(to.x, to_x, task.row), to.saved,
-                to_parameters, to.end + jnp.where(task.saves, zero, of_end),
-                _add_at(to.ts, jnp.where(task.saves, of_end, zero), task.j),
-                to.h + (to_h - of_end if self.equal else zero),
+            own = at(rows if not alone else (given_t, given_x), task.row)
+            end = (own[0] + to_t - of_end, own[1] + to_x)
+            to = to._replace(
+                parameters=to_parameters, end=to.end + jnp.where(task.saves, zero, of_end),
+                ts=_add_at(to.ts, jnp.where(task.saves, of_end, zero), task.j),
+                h=to.h + (to_h - of_end if self.equal else zero),
             )  # fmt: skip
-            return number, to
+            return number, end, put(rows, end, task.row), to
 
+        given_t, given_x = to.t, to.x
+        last = jax.tree.map(jnp.add, to.final, at((to.t, to.x), given.count))
+        rows = put((to.t, to.x), last, given.count)
         total = given.count + given.ts.size
-        return jax.lax.while_loop(lambda c: c[0] > 0, body, (total, to))[1]
+        start = (total, last, rows, to._replace(t=to.t[:0], x=to.x[:0]))
+        _, first, (t, x), to = jax.lax.while_loop(lambda c: c[0] > 0, body, start)
+        first = first if alone else (t[0], x[0])
+        return to._replace(start=jax.tree.map(jnp.add, to.start, first), t=t, x=x)
 
     def matvec(self, given: Given, unknowns: Unknowns) -> Unknowns:
         """The equations of all steps at once, for derivatives of derivatives."""
@@ -210,9 +229,11 @@ class Sweeps:
         saved = unknowns.saved
         if given.ts.size:
             saved = saved.at[:-1].add(-x1[size:])
-        t = unknowns.t.at[1 : size + 1].add(-t1[:size])
-        x = unknowns.x.at[1 : size + 1].add(-x1[:size])
-        return unknowns._replace(t=t, x=x, saved=saved)
+        rows, (t0, x0) = (unknowns.t, unknowns.x), unknowns.start
+        t = unknowns.t.at[0].add(-t0).at[1 : size + 1].add(-t1[:size])
+        x = unknowns.x.at[0].add(-x0).at[1 : size + 1].add(-x1[:size])
+        final = jax.tree.map(jnp.subtract, unknowns.final, at(rows, given.count))
+        return unknowns._replace(final=final, t=t, x=x, saved=saved)
 
 
 def each_lane(function: Callable[..., Any]) -> Callable[..., Any]:

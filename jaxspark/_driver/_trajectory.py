@@ -67,8 +67,8 @@ def _tangents(sweeps: Sweeps, problem: Problem, change: Any, now: Progress) -> A
     size = rows.h.size - 1
     zero = jnp.zeros_like(dt0)
     lin = Unknowns(
-        jnp.zeros_like(rows.t).at[0].set(dt0), jnp.zeros_like(rows.x).at[0].set(dx0),
-        jnp.zeros_like(rows.saved), (moved, of_events), dt1, jnp.concatenate([dts, zero[None]]),
+        (dt0, dx0), (zero, jnp.zeros_like(dx0)),
+        jnp.zeros_like(rows.t), jnp.zeros_like(rows.x), jnp.zeros_like(rows.saved), (moved, of_events), dt1, jnp.concatenate([dts, zero[None]]),
         (dt1 - dt0) / size if sweeps.equal else zero,
     )  # fmt: skip
     found = sweeps.map(Given(problem.parameters, problem.of_events, rows, problem.ts, count), lin)
@@ -76,7 +76,7 @@ def _tangents(sweeps: Sweeps, problem: Problem, change: Any, now: Progress) -> A
     nothing = jax.tree.map(lambda _: None, now)
     assert nothing.rows is not None
     out = nothing._replace(
-        t=at(found.t, count), x=at(found.x, count),
+        t=found.final[0], x=found.final[1],
         rows=nothing.rows._replace(
             t=found.t, h=jnp.where(on, found.t[1:] - found.t[:-1], 0), x=found.x,
             saved=found.saved,

@@ -45,7 +45,7 @@ class ExplicitIntegrator(AbstractIntegrator):
         if self.linear_solver is not None and self._blocks(flat) is None:
             raise ValueError(
                 f"{self.method} eliminates dense matrices itself: a linear_solver is for systems "
-                "of blocks, and of blocks, such as jaxspark.AcyclicNullSpace()."
+                "of blocks, and of blocks, such as jaxspark.linear.AcyclicNullSpace()."
             )
 
     def prepared(self, flat: FlatSystem) -> FlatSystem:

@@ -36,7 +36,7 @@ def DOP853() -> ExplicitMethod:
     one. Where the force jumps inside the step, `x` is between 0.5 and 1, and the error up to 26
     times `e_5 x`, most where the jump is between the nodes 0.118 and 0.25.
 
-    **Returns:** the [`jaxspark.ExplicitMethod`][], as do the others.
+    **Returns:** the [`jaxspark.methods.ExplicitMethod`][], as do the others.
 
     Source: E. Hairer, S. Norsett & G. Wanner, *Solving Ordinary Differential Equations I*, 2nd
     edition, II.5 and II.10 (10.17).

@@ -72,7 +72,7 @@ class BlockLinearSolver(AbstractLinearSolver):
 
     **Arguments:**
 
-    - `solver`: for instance [`jaxspark.AcyclicNullSpace`][].
+    - `solver`: for instance [`jaxspark.linear.AcyclicNullSpace`][].
     - `structure`: of the system.
     """
 

@@ -30,7 +30,7 @@ def select_linear_solver(
 
     - Systems that declare no structure, or whose structure could not be read, and those with
         `nz + nlam + npsi <= 20`: the elementwise inverse up to 16, LAPACK's up to 32, then LU.
-    - Others: see [`jaxspark.explain`][].
+    - Others: see [`jaxspark.linear.explain`][].
 
     **Raises:** `ValueError` if a solver for blocks is chosen and the system has none.
     """
@@ -40,8 +40,8 @@ def select_linear_solver(
         return BlockLinearSolver(choice, structure_of(system))
     if not (choice is None or choice == "auto" or isinstance(choice, AbstractBlockSolver)):
         raise TypeError(
-            'linear_solver must be "auto" or a solver such as jaxspark.DenseLU() or '
-            f"jaxspark.AcyclicNullSpace(); got {choice!r}."
+            'linear_solver must be "auto" or a solver such as jaxspark.linear.DenseLU() or '
+            f"jaxspark.linear.AcyclicNullSpace(); got {choice!r}."
         )
     size = system.nz + system.nlam + system.npsi
     if system.structure is not None and size > DENSE_LIMIT:
@@ -59,7 +59,7 @@ def structure_of(system: FlatSystem) -> Structure:
     if system.structure is None:
         raise ValueError(
             "This system declares no blocks: use jaxspark.MultibodySystem, or find them in its "
-            "functions with jaxspark.with_blocks(system, ...)."
+            "functions with jaxspark.linear.with_blocks(system, ...)."
         )
     return system.structure
 

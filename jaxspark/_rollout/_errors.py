@@ -20,8 +20,9 @@ class SolveError(RuntimeError):
     **Arguments:**
 
     - `message`: what happened, where, and the cure.
-    - `solution`: the [`jaxspark.Solution`][], or [`jaxspark.BDFSolution`][].
-    - `rank`: the [`jaxspark.ConstraintRank`][] of the constraints at the last good state.
+    - `solution`: the [`jaxspark.Solution`][], or [`jaxspark.stiff.BDFSolution`][].
+    - `rank`: the [`jaxspark.diagnostics.ConstraintRank`][] of the constraints at the last good
+        state.
     """
 
     def __init__(self, message: str, solution: Any, rank: ConstraintRank):

@@ -28,11 +28,11 @@ def explain(
 
     1. LAPACK or elementwise elimination for up to 20 unknowns and multipliers, and for systems
         that declare no blocks;
-    2. [`jaxspark.AcyclicNullSpace`][] for trees; with a border for up to 8 rows that close loops;
-        with clusters of up to 16 unknowns; with a border for up to 32 rows;
-    3. else [`jaxspark.KLU`][] where it is installed (on a CPU, in double precision),
-        [`jaxspark.RangeSpace`][] if no body has more than 8 joints, and a dense matrix, with a
-        warning, up to 2000 unknowns and multipliers; else it refuses.
+    2. [`jaxspark.linear.AcyclicNullSpace`][] for trees; with a border for up to 8 rows that close
+        loops; with clusters of up to 16 unknowns; with a border for up to 32 rows;
+    3. else [`jaxspark.linear.KLU`][] where it is installed (on a CPU, in double precision),
+        [`jaxspark.linear.RangeSpace`][] if no body has more than 8 joints, and a dense matrix, with
+        a warning, up to 2000 unknowns and multipliers; else it refuses.
 
     It also tells whether the structure of the system spares RATTLE all unknowns but multipliers.
 

@@ -50,10 +50,10 @@ def step(
     - `ratio`: the size of the step after this one over `h`, for its starting values.
     - `newton`: tolerances and Jacobian of the Newton iteration.
     - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
-        [`jaxspark.explain`][]), or for instance [`jaxspark.AcyclicNullSpace`][].
+        [`jaxspark.linear.explain`][]), or for instance [`jaxspark.linear.AcyclicNullSpace`][].
 
     **Returns:** `y1`, `z1`, the starting values for the next step, and a
-    [`jaxspark.StepInfo`][].
+    [`jaxspark.methods.StepInfo`][].
 
     Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to
     constrained systems in mechanics*, section 2.

@@ -62,11 +62,11 @@ class Solution(eqx.Module):
     - `ts`: the times of the saved states, shape `(n,)`, the first of them `t0` (unless only
         the end is saved).
     - `ys`, `zs`: the saved states, with a leading axis of length `n`.
-    - `multipliers`: [`jaxspark.Multipliers`][] at the saved times, or `None`.
+    - `multipliers`: [`jaxspark.diagnostics.Multipliers`][] at the saved times, or `None`.
     - `t1`, `y1`, `z1`: the last good state, and its time.
     - `result`: a member of [`jaxspark.RESULTS`][].
     - `stats`: [`jaxspark.Statistics`][].
-    - `initial_residuals`: [`jaxspark.ConstraintResiduals`][] at the start.
+    - `initial_residuals`: [`jaxspark.diagnostics.ConstraintResiduals`][] at the start.
     - `step_density`: at the end, of a rollout with a [`jaxspark.StepDensity`][], or `None`.
     - `events`: of [`jaxspark.solve`][], a [`jaxspark.Occurrences`][], or `None`.
     - `interpolation`: of [`jaxspark.solve`][] with `dense=True`; use `evaluate`.

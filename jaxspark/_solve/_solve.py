@@ -118,9 +118,9 @@ def solve(
         for [`jaxspark.GGL`][]. With tolerances a step that needs more than 50 iterations is tried
         again with half its size, which costs less.
     - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
-        [`jaxspark.explain`][]), or for instance [`jaxspark.AcyclicNullSpace`][]; not for `GGL`. By
-        default steps of `Lobatto(2)` of known sizes solve for multipliers alone, where the system
-        allows it.
+        [`jaxspark.linear.explain`][]), or for instance [`jaxspark.linear.AcyclicNullSpace`][]; not
+        for `GGL`. By default steps of `Lobatto(2)` of known sizes solve for multipliers alone,
+        where the system allows it.
     - `predict`: whether Newton starts from the last step's extrapolated stages.
     - `consistency_tol`: initial constraint residuals above this, times 1 plus the size of the
         state, are refused. `"auto"`: the square root of the machine epsilon. `None` skips

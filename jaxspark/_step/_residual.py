@@ -30,7 +30,7 @@ def stage_residual(
     - `t0`, `y0`, `z0`, `h`: where the step starts, and its size (not zero).
     - `positions`: whether equations (4) are evaluated; their residuals are zero otherwise.
 
-    **Returns:** a function from [`jaxspark.Stages`][] to residuals of the same shapes.
+    **Returns:** a function from [`jaxspark.methods.Stages`][] to residuals of the same shapes.
 
     **Raises:** `ValueError` if the system has friction that needs the velocities where the
     holonomic constraints hold, and the method has none there.

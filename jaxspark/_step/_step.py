@@ -70,7 +70,7 @@ def flat_step(
     - `keep_factors`: whether derivatives use the factors of the Newton iteration. If not,
         they factorise again, at the converged stages, and nothing but these need be kept.
 
-    **Returns:** `y1`, `z1`, and a [`jaxspark.StepInfo`][].
+    **Returns:** `y1`, `z1`, and a [`jaxspark.methods.StepInfo`][].
 
     Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to
     constrained systems in mechanics*, section 2.

@@ -53,7 +53,7 @@ def damp_start(
     Stiff springs that do not start at rest oscillate, and an oscillation larger than the
     tolerance has to be resolved, by thousands of steps if need be. Where it does not matter,
 
-        start = jaxspark.damp_start(system, y0, z0, args, h=1e-2)
+        start = jaxspark.stiff.damp_start(system, y0, z0, args, h=1e-2)
         jaxspark.solve(system, method, start.y, start.z, args, t0=start.t, t1=t1, first_step=1e-2)
 
     continues with the slow motion. Every step divides the amplitude of an oscillation of
@@ -63,14 +63,14 @@ def damp_start(
 
     **Arguments:**
 
-    - `system`: with its stiff springs as coordinates, [`jaxspark.Elongated`][], for the best.
+    - `system`: with its stiff springs as coordinates, [`jaxspark.stiff.Elongated`][], for the best.
     - `y0`, `z0`, `t0`, `args`: a consistent state.
     - `h`: the size of each step (s): long for the oscillations, short for the motion.
     - `num_steps`: how many.
     - `rtol`, `atol`: tolerances at which Newton's iteration ends; by default `atol = rtol`.
     - `consistency_tol`: as for [`jaxspark.solve`][].
 
-    **Returns:** a [`jaxspark.DampedStart`][].
+    **Returns:** a [`jaxspark.stiff.DampedStart`][].
 
     **Raises:** `ValueError` and `TypeError` for states that can never be right.
 

@@ -24,9 +24,9 @@ class GGL:
     The error of velocities counts times the step size, and only that of a single step: velocities
     are less accurate than coordinates, by far where forces jump.
 
-    Declare stiff potentials by [`jaxspark.Elongated`][]. Left in the forces they are integrated,
-    too, but Newton's iteration then meets forces that are far from linear, which is less safe, and
-    elongations drown in the rounding errors of lengths.
+    Declare stiff potentials by [`jaxspark.stiff.Elongated`][]. Left in the forces they are
+    integrated, too, but Newton's iteration then meets forces that are far from linear, which is
+    less safe, and elongations drown in the rounding errors of lengths.
 
     **Arguments:**
 

@@ -20,8 +20,8 @@ class Elongated(AbstractConstrainedSystem):
     coordinates, so that Newton's iteration does not see their geometry, and an elongation of
     size `1 / k` does not drown in the rounding error of a length.
 
-    States are the pairs `(y, e)` and `(z, e')`, which [`jaxspark.elongate`][] makes. Multipliers
-    of the holonomic constraints are the pair of those of `g` and the springs' tensions
+    States are the pairs `(y, e)` and `(z, e')`, which [`jaxspark.stiff.elongate`][] makes.
+    Multipliers of the holonomic constraints are the pair of those of `g` and the springs' tensions
     `k e + d e'`; only these, if there is no `g`. For methods of any type but Lobatto IIIA-IIIB,
     which need a regular mass matrix; [`jaxspark.GGL`][] damps what is stiff.
 
@@ -147,8 +147,8 @@ def _value(name: str, x: Any, args: Args, e: Array) -> Array:
 def _require_pair(name: str, state: State) -> None:
     if not isinstance(state, (tuple, list)) or len(state) != 2:
         raise TypeError(
-            f"The states of jaxspark.Elongated are the pairs (y, e) and (z, e'), which "
-            f"jaxspark.elongate makes; {name} is {type(state).__name__}."
+            f"The states of jaxspark.stiff.Elongated are the pairs (y, e) and (z, e'), which "
+            f"jaxspark.stiff.elongate makes; {name} is {type(state).__name__}."
         )
 
 
@@ -159,17 +159,17 @@ def elongate(
 
     **Arguments:**
 
-    - `system`: a [`jaxspark.Elongated`][] system.
+    - `system`: a [`jaxspark.stiff.Elongated`][] system.
     - `t`: the time (s).
     - `y`, `z`: coordinates and velocities of `system.system`.
     - `args`: the arguments of its functions.
 
     **Returns:** the pairs `(y, e)` and `(z, e')`, with `e = eta(t, y)` and `e'` its rate.
 
-    Source: J. Yen & L. Petzold, as for [`jaxspark.Elongated`][].
+    Source: J. Yen & L. Petzold, as for [`jaxspark.stiff.Elongated`][].
     """
     if not isinstance(system, Elongated):
-        raise TypeError(f"system must be jaxspark.Elongated(...); got {system!r}.")
+        raise TypeError(f"system must be jaxspark.stiff.Elongated(...); got {system!r}.")
     y, z = as_state("y", y), as_state("z", z)
     t = jnp.asarray(t, jnp.result_type(*jax.tree.leaves(y)))
     own = system.system.v

@@ -46,7 +46,7 @@ def check_forces(places: Places, B: Sparsity, pattern: Pattern) -> None:
         i, side = beyond[0]
         raise ValueError(
             f"The force of {pattern.labels[i]} acts on block {pattern.rows[i, side]}, which the "
-            "constraint does not touch: jaxspark.with_blocks cannot treat it."
+            "constraint does not touch: jaxspark.linear.with_blocks cannot treat it."
         )
 
 

@@ -24,7 +24,9 @@ OfVectors = Callable[[Any, Array, Array], BlockValues]
 
 
 class WithBlocks(AbstractConstrainedSystem):
-    """A system whose block structure is found in its functions: see [`jaxspark.with_blocks`][].
+    """A system whose block structure is found in its functions.
+
+    [`jaxspark.linear.with_blocks`][] makes it.
 
     - `system`: whose functions these are.
     - `blocks`: the number of its block for each velocity; `None` where they are to be found.
@@ -175,7 +177,7 @@ def found_blocks(
 
     **Returns:** these; `None` if no blocks are seen in functions that are not all understood.
 
-    **Raises:** `ValueError`: see [`jaxspark.with_blocks`][].
+    **Raises:** `ValueError`: see [`jaxspark.linear.with_blocks`][].
     """
     patterns = _Patterns()
     try:
@@ -267,9 +269,9 @@ def _force_pattern(
 
     if system.friction is not None or patterns.of(change, *at).nnz:
         raise ValueError(
-            "jaxspark.with_blocks needs constraint forces that are linear in their multipliers: "
-            "no friction(t, y, z, lam, args), and no r or reaction that depends on them "
-            "otherwise."
+            "jaxspark.linear.with_blocks needs constraint forces that are linear in their "
+            "multipliers: no friction(t, y, z, lam, args), and no r or reaction that depends on "
+            "them otherwise."
         )
     return patterns.of(vectors.forces, *at)
 
@@ -305,6 +307,6 @@ def _partition(
         raise ValueError(
             f"The functions of this system show no blocks: p_z and v_z couple all {size} "
             "velocities. Describe bodies and joints by jaxspark.MultibodySystem, or leave "
-            "jaxspark.with_blocks away."
+            "jaxspark.linear.with_blocks away."
         )
     return found

@@ -24,7 +24,7 @@ class Decoupling:
     The constraints on `s + 1` velocities are combinations `N` of them: both kinds, if the
     method has as many holonomic conditions as stages; `N` and one more, if it has one more.
 
-    **Arguments:** the coefficients of a [`jaxspark.SparkTableau`][].
+    **Arguments:** the coefficients of a [`jaxspark.methods.SparkTableau`][].
     """
 
     def __init__(

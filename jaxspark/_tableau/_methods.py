@@ -186,8 +186,8 @@ class SparkMethod(AbstractSparkMethod):
 
     **Arguments:**
 
-    - `tableau`: a [`jaxspark.SparkTableau`][], which has checked its assumptions. Make it once:
-        tableaux are compared by identity, and each new one compiles anew.
+    - `tableau`: a [`jaxspark.methods.SparkTableau`][], which has checked its assumptions. Make it
+        once: tableaux are compared by identity, and each new one compiles anew.
 
     **Raises:** `TypeError` if it is none.
     """
@@ -196,7 +196,7 @@ class SparkMethod(AbstractSparkMethod):
 
     def __init__(self, tableau: SparkTableau):
         if not isinstance(tableau, SparkTableau):
-            raise TypeError(f"tableau must be a jaxspark.SparkTableau; got {tableau!r}.")
+            raise TypeError(f"tableau must be a jaxspark.methods.SparkTableau; got {tableau!r}.")
         self.tableau = tableau
 
     def __repr__(self) -> str:

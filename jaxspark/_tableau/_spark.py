@@ -46,8 +46,8 @@ class SparkTableau:
     - `A_tilde`: shape `(s, m + 1)`; the holonomic constraint forces `r`.
     - `A_psi`, `b_psi`: shapes `(s, s)`, `(s,)`; the nonholonomic constraint forces.
 
-    [`jaxspark.SparkTableau.build`][] needs fewer. [`jaxspark.SparkMethod`][] makes a method of
-    it.
+    [`jaxspark.methods.SparkTableau.build`][] needs fewer. [`jaxspark.methods.SparkMethod`][] makes
+    a method of it.
 
     **Raises:** `ValueError` if an assumption of the method does not hold, saying which.
 
@@ -91,7 +91,7 @@ class SparkTableau:
 
         **Arguments:**
 
-        - `name`, `order`, `c`, `b`, `A`: see [`jaxspark.SparkTableau`][].
+        - `name`, `order`, `c`, `b`, `A`: see [`jaxspark.methods.SparkTableau`][].
         - `A_hat`: of the forces `f`; by default `A`.
         - `A_psi`: of the nonholonomic constraint forces; by default `A_hat`.
 

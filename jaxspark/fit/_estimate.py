@@ -71,8 +71,8 @@ def estimate(
     - `throw`: whether to raise an error if it does not converge; otherwise look at `converged`
         and `message` of the fit.
     - `devices`: to split trials, or windows, over: a sequence of devices or a mesh, as for
-        [`jaxspark.over_devices`][]. By default one has them all. The results are those of one to
-        rounding error. If the devices belong to several processes all of them call this with the
+        [`jaxspark.batch.over_devices`][]. By default one has them all. The results are those of one
+        to rounding error. If the devices belong to several processes all of them call this with the
         same arguments, and get the same fit; `checkpoint` is a file that all can read, and the
         first writes.
 

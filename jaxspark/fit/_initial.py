@@ -190,7 +190,7 @@ def _rows(matrix: np.ndarray) -> np.ndarray:
     if rank < matrix.shape[0]:
         raise RuntimeError(
             "The constraints are not independent at the guess of the start: move it, or look at "
-            "jaxspark.constraint_rank."
+            "jaxspark.diagnostics.constraint_rank."
         )
     return right[:rank].T
 

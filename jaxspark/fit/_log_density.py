@@ -22,7 +22,7 @@ def log_density(fit: Fit, *, devices: Any = None) -> Callable[[Float[Array, " p"
     - `fit`: of which the model, the records and the noise (`fit.sigma`) are taken; one without
         windows.
     - `devices`: to split the trials over, as for [`jaxspark.fit.estimate`][]. For several chains
-        [`jaxspark.over_devices`][] of a density without them is better.
+        [`jaxspark.batch.over_devices`][] of a density without them is better.
 
     **Returns:** a function of the vector of all unknowns, `fit.state.u` at the estimate: the
     coordinates without bounds of the parameters, then those of starts. Parameters without a prior
