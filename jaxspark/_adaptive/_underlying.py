@@ -13,9 +13,7 @@ from .._consistent import (
     constraint_jacobian,
     flat_multipliers,
     force_terms,
-    is_small,
     mass_matrix,
-    small_accelerations,
 )
 from .._custom_types import Args, FloatScalar, RealScalarLike
 from .._kkt import BlockLinearSolver, saddle_solve, select_linear_solver
@@ -35,10 +33,6 @@ def flat_underlying(
     if isinstance(solver, BlockLinearSolver):
         zdot, multipliers = block_accelerations(system, solver, t, y, z)
         return zdot, multipliers[: system.nlam], multipliers[system.nlam :]
-    if is_small(system):
-        x = small_accelerations(system, t, y, z)
-        multipliers = x[system.nz :]
-        return x[: system.nz], multipliers[: system.nlam], multipliers[system.nlam :]
     rhs, bias = force_terms(system, t, y, z), bias_terms(system, t, y, z)
     M, C = mass_matrix(system, t, y, z), constraint_jacobian(system, t, y, z)
     zdot, multipliers = saddle_solve(M, C, rhs[:, None], -bias[:, None])

@@ -1,6 +1,5 @@
 """Consistent values: constraint residuals and rank, projection, multipliers."""
 
-from ._accelerations import small_accelerations as small_accelerations
 from ._multipliers import (
     bias_terms as bias_terms,
     block_accelerations as block_accelerations,
@@ -29,5 +28,4 @@ from ._residuals import (
     flat_residuals as flat_residuals,
     velocity_constraints as velocity_constraints,
 )
-from ._small import is_small as is_small
 from ._words import describe as describe, describe_rank as describe_rank

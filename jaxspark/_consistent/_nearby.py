@@ -1,7 +1,4 @@
-"""Back onto the constraints from nearby: the projection that ends a step of an explicit method."""
-
-from collections.abc import Callable
-from typing import Any
+"""Back onto the constraints from nearby: the projection that ends a step of a stiff method."""
 
 import jax
 import jax.numpy as jnp
@@ -16,10 +13,9 @@ from .._implicit import (
     preconditioned_solve,
     stop_gradient,
 )
-from .._kkt import BlockLinearSolver, inverse, saddle_solve, select_linear_solver
+from .._kkt import inverse, saddle_solve
 from .._system import FlatSystem
 from ._residuals import velocity_constraints
-from ._small import is_small
 
 
 # From nearby three or four are enough; where ten are not, the step was too long.
@@ -77,29 +73,18 @@ def project_nearby(
     size = system.nlam + system.npsi
     if size == 0:
         return y, z, jnp.asarray(True)
-    solver = select_linear_solver(system)
-    if isinstance(solver, BlockLinearSolver) and stiffness is None:
-        from ._nearby_blocks import project_nearby_blocks
-
-        return project_nearby_blocks(system, solver, t, y, z)
-    if stiffness is None and is_small(system):
-        from ._nearby_small import project_nearby_small
-
-        return project_nearby_small(system, t, y, z)
-    along, D = normal_directions(system, t, y, z, saddle_solve, stiffness)
-    operands = (system, t, y, z, along, D)
-    x, good = iterate(stop_gradient(operands))
+    operands = (system, t, y, z, *_normal_directions(system, t, y, z, stiffness))
+    x, good = _iterate(stop_gradient(operands))
     good = checkpoint_name(good, CHECKPOINT_NAME)
-    return *moved_onto(x, operands), good
+    return *_moved(differentiable_root(_residual, operands, x, _linear_solve), operands), good
 
 
-def normal_directions(
+def _normal_directions(
     system: FlatSystem,
     t: FloatScalar,
     y: Float[Array, " ny"],
     z: Float[Array, " nz"],
-    solve: Callable[..., tuple[Array, Any]],
-    stiffness: Float[Array, " nz"] | None = None,
+    stiffness: Float[Array, " nz"] | None,
 ) -> tuple[Float[Array, "ny nlam"], Float[Array, "nz m"]]:
     """`v_z D` for the holonomic constraints, and `D`."""
     size = system.nlam + system.npsi
@@ -107,21 +92,14 @@ def normal_directions(
     if stiffness is not None:
         M = jnp.diag(stiffness) + (jnp.eye(system.nz, dtype=z.dtype) if M is None else M)
     none, units = jnp.zeros((system.nz, size), z.dtype), jnp.eye(size, dtype=z.dtype)
-    D, _ = solve(M, C, none, units)
+    D, _ = saddle_solve(M, C, none, units)
     along = D[:, : system.nlam]
     if system.v is not None:
         along = jax.jacfwd(system.v, 2)(t, y, z) @ along
     return along, D
 
 
-def moved_onto(
-    x: Float[Array, " m"], operands: tuple[Any, ...]
-) -> tuple[Float[Array, " ny"], Float[Array, " nz"]]:
-    """The consistent state of a root `x` that was found, differentiable."""
-    return moved(differentiable_root(_residual, operands, x, _linear_solve), operands)
-
-
-def moved(x: Float[Array, " m"], operands) -> tuple[Float[Array, " ny"], Float[Array, " nz"]]:
+def _moved(x: Float[Array, " m"], operands) -> tuple[Float[Array, " ny"], Float[Array, " nz"]]:
     """The state that belongs to `x = [mu; nu]`."""
     system, _, y, z, along, D = operands
     mu, nu = x[: system.nlam], x[system.nlam :]
@@ -131,7 +109,7 @@ def moved(x: Float[Array, " m"], operands) -> tuple[Float[Array, " ny"], Float[A
 def _residual(x: Float[Array, " m"], operands) -> Float[Array, " m"]:
     """`-[g; gdot; k]`, whose Jacobian is nearly the identity."""
     system, t = operands[:2]
-    y, z = moved(x, operands)
+    y, z = _moved(x, operands)
     parts = []
     if system.g is not None:
         parts += jax.jvp(system.g, (t, y), (jnp.ones_like(t), system.velocity(t, y, z)))
@@ -140,49 +118,23 @@ def _residual(x: Float[Array, " m"], operands) -> Float[Array, " m"]:
     return -jnp.concatenate(parts)
 
 
-def iterate(operands) -> tuple[Float[Array, " m"], BoolScalar]:
-    """`x <- x - residual(x)`, from zero."""
-    system, _, y, z, _, D = operands
-    nothing = jnp.zeros(system.nlam + D.shape[1], y.dtype)
-    x, good = iterate_nearby(update_of(operands), nothing, (y, z))
-    return jnp.where(good, x, nothing), good
-
-
-def update_of(operands: tuple[Any, ...]) -> Callable[[Array], tuple[Array, tuple[Array, Array]]]:
-    """The next iterate, and by how much the state changes."""
+def _iterate(operands) -> tuple[Float[Array, " m"], BoolScalar]:
+    """`x <- x - residual(x)`, from zero; whether what is left of it is rounding error."""
     system, t, y, z, along, D = operands
+    nothing = jnp.zeros(system.nlam + D.shape[1], y.dtype)
     unmoved = (system, t, jnp.zeros_like(y), jnp.zeros_like(z), along, D)
+    # Levers of long chains are short: rounding errors of their angles grow with their number.
+    floor = FLOOR * max(1.0, z.size / 500)
 
     def update(x):
         wrong = _residual(x, operands)
-        return x - wrong, moved(wrong, unmoved)
-
-    return update
-
-
-def iterate_nearby(
-    update: Callable[[Any], tuple[Any, tuple[Array, Array]]],
-    start: Any,
-    state: tuple[Float[Array, " ny"], Float[Array, " nz"]],
-) -> tuple[Any, BoolScalar]:
-    """Iterate until what is left of the changes of the state is rounding error.
-
-    **Arguments:**
-
-    - `update`: the next iterate, and by how much the state changes.
-    - `start`: the first iterate.
-    - `state`: `y` and `z`, by whose sizes changes are measured.
-
-    **Returns:** the last iterate, and whether it is as good as it gets.
-    """
-    # Levers of long chains are short: rounding errors of their angles grow with their number.
-    floor = FLOOR * max(1.0, state[1].size / 500)
+        return x - wrong, _moved(wrong, unmoved)
 
     def body(carry):
         before, _, count, previous, _, _ = carry
         x, changes = update(before)
-        size = relative_size(changes, state)
-        done = as_good_as_it_gets(size, previous, floor)
+        size = _relative_size(changes, (y, z))
+        done = _as_good_as_it_gets(size, previous, floor)
         return x, before, count + 1, size, done, ~(size < jnp.inf)
 
     def unfinished(carry):
@@ -190,19 +142,20 @@ def iterate_nearby(
         return ~(done | failed) & (count < MAX_ITERATIONS)
 
     no = jnp.asarray(False)
-    infinity = jnp.asarray(jnp.inf, state[0].dtype)
-    carry = (start, start, jnp.zeros((), jnp.int32), infinity, no, no)
+    infinity = jnp.asarray(jnp.inf, y.dtype)
+    carry = (nothing, nothing, jnp.zeros((), jnp.int32), infinity, no, no)
     x, before, _, size, done, _ = jax.lax.while_loop(unfinished, body, carry)
     # As small as that, updates are linear.
     unknown = ~done & (size <= jnp.finfo(size.dtype).eps ** (1 / 3))
-    last = jax.tree.map(jnp.subtract, x, before)
     noise = is_noise(
-        lambda x: update(x)[1], lambda change: relative_size(change, state), x, last, unknown
-    )
-    return x, done | noise
+        lambda x: update(x)[1], lambda change: _relative_size(change, (y, z)), x, x - before,
+        unknown,
+    )  # fmt: skip
+    good = done | noise
+    return jnp.where(good, x, nothing), good
 
 
-def relative_size(
+def _relative_size(
     changes: tuple[Float[Array, " ny"], Float[Array, " nz"]],
     state: tuple[Float[Array, " ny"], Float[Array, " nz"]],
 ) -> FloatScalar:
@@ -215,7 +168,7 @@ def relative_size(
     return jnp.maximum(*map(relative, changes, state))
 
 
-def as_good_as_it_gets(size: FloatScalar, previous: FloatScalar, floor: float) -> BoolScalar:
+def _as_good_as_it_gets(size: FloatScalar, previous: FloatScalar, floor: float) -> BoolScalar:
     """Whether what is left of changes is rounding error.
 
     - `size`, `previous`: of the last change, and of the one before (infinite, if there is none).

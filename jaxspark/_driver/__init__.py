@@ -14,8 +14,10 @@ from ._locate import (
 )
 from ._record import UNITS as UNITS
 from ._rows import (
+    at as at,
     Problem as Problem,
     Progress as Progress,
+    put as put,
     Rows as Rows,
 )
 from ._steps import AbstractSteps as AbstractSteps, Step as Step

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from .._jax_internals import ruled
 from ._locate import AbstractEvents
 from ._record import record
-from ._rows import at, Problem, Progress
+from ._rows import Problem, Progress
 from ._steps import AbstractSteps
 from ._sweeps import each_lane, Given, Sweeps, Unknowns
 
@@ -68,7 +68,8 @@ def _tangents(sweeps: Sweeps, problem: Problem, change: Any, now: Progress) -> A
     zero = jnp.zeros_like(dt0)
     lin = Unknowns(
         (dt0, dx0), (zero, jnp.zeros_like(dx0)),
-        jnp.zeros_like(rows.t), jnp.zeros_like(rows.x), jnp.zeros_like(rows.saved), (moved, of_events), dt1, jnp.concatenate([dts, zero[None]]),
+        jnp.zeros_like(rows.t), jnp.zeros_like(rows.x), jnp.zeros_like(rows.saved),
+        (moved, of_events), dt1, jnp.concatenate([dts, zero[None]]),
         (dt1 - dt0) / size if sweeps.equal else zero,
     )  # fmt: skip
     found = sweeps.map(Given(problem.parameters, problem.of_events, rows, problem.ts, count), lin)

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
-from ._field import Field, Parameters, Weights
+from ._field import Field, Linearised, Parameters, Weights
 
 
 # With respect to `t`, `y`, `z` and the parameters that are differentiated.
@@ -71,18 +71,18 @@ def pull(
     t: FloatScalar,
     x: Float[Array, " n"],
     weights: Weights,
+    at: Linearised,
     solution: Float[Array, " n2"],
     cotangent: Float[Array, " n"],
 ) -> tuple[FloatScalar, Float[Array, " n"], Any]:
     """The cotangents of `t`, `x` and the parameters, for that of the increment.
 
-    - `solution`: as the evaluation found it.
+    - `at`, `solution`: as the evaluation found them.
     """
     a, q, w = weights
     moving, fixed = parameters
     system = field.system(parameters)
     (y, z), (to_y, to_z) = field.split(x), field.split(cotangent)
-    at = field.linearised(system, t, y, z)
     u, mu = solution[: field.nz], solution[field.nz :]
     of_u = (a + w) * to_z + q * at.saddle.back(to_y)
     L = at.saddle.solve_transposed(jnp.concatenate([of_u, jnp.zeros(field.m, z.dtype)]))
@@ -138,13 +138,13 @@ def push(
     t: FloatScalar,
     x: Float[Array, " n"],
     weights: Weights,
+    at: Linearised,
     solution: Float[Array, " n2"],
     tangents: tuple[Any, FloatScalar, Float[Array, " n"]],
 ) -> Float[Array, " n"]:
     """The tangent of the increment, for those of the moving parameters, `t` and `x`."""
     a, q, w = weights
     moving, fixed = parameters
-    y, z = field.split(x)
     u, mu = solution[: field.nz], solution[field.nz :]
 
     def equations(moving, t, x):
@@ -165,9 +165,8 @@ def push(
         return jnp.concatenate([balance, held]), a * v + q * drift
 
     _, (wrong, moved) = jax.jvp(equations, (moving, t, x), tangents)
-    saddle = field.linearised(field.system(parameters), t, y, z).saddle
-    change = saddle.solve(-wrong)[0][: field.nz]
-    return jnp.concatenate([moved + q * saddle.along(change), (a + w) * change])
+    change = at.saddle.solve(-wrong)[0][: field.nz]
+    return jnp.concatenate([moved + q * at.saddle.along(change), (a + w) * change])
 
 
 def _sum(*trees: Any) -> Any:

@@ -36,7 +36,7 @@ Weights: TypeAlias = tuple[FloatScalar, FloatScalar, FloatScalar]
 Parameters: TypeAlias = Any
 
 
-class Linearised(NamedTuple):
+class Linearised(eqx.Module):
     """What an evaluation needs of the system at a state.
 
     - `b`: `[gdot; k]`.
@@ -52,9 +52,11 @@ class Linearised(NamedTuple):
 class Evaluation(NamedTuple):
     """The increment, and `(u, mu)`.
 
+    - `at`: what it needed of the system.
     - `regular`: whether the matrix is; `finite`: whether all that the system gave is.
     """
 
+    at: Linearised
     increment: Float[Array, " n"]
     solution: Float[Array, " n2"]
     regular: Bool[Array, ""]
@@ -131,7 +133,7 @@ class Field:
         moved = a * at.v + q * at.saddle.along(u)
         increment = jnp.concatenate([moved, (a + w) * u])
         finite = jnp.isfinite(jnp.sum(rhs) + jnp.sum(at.v)) & at.saddle.finite
-        return Evaluation(increment, solution, regular, finite)
+        return Evaluation(at, increment, solution, regular, finite)
 
     def residuals(
         self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"]
@@ -160,4 +162,4 @@ class BlockField(Field):
         """The blocks, factorised."""
         b, v = self.constraints(system, t, y, z)
         saddle = self.solver.saddle(system, t, y, z)
-        return Linearised(b, v, BlockSaddle(saddle, (self.ny, self.nz)))
+        return Linearised(b, v, BlockSaddle(saddle, self.nz))

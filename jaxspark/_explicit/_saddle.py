@@ -4,6 +4,7 @@ import abc
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -15,7 +16,7 @@ from .._kkt import Saddle
 Eliminate: TypeAlias = Callable[[Any, Any, Any], tuple[Any, Any]]
 
 
-class AbstractSaddle(abc.ABC):
+class AbstractSaddle(eqx.Module):
     """`[[M, C^T], [C, 0]]` at a state, and `v_z`, the Jacobian of the derivative of `y`."""
 
     @abc.abstractmethod
@@ -43,21 +44,15 @@ class AbstractSaddle(abc.ABC):
 class DenseSaddle(AbstractSaddle):
     """By a dense matrix.
 
-    **Arguments:**
-
     - `M`, `C`: shapes `(nz, nz)` and `(m, nz)`; `M` is `None` where it is the identity.
     - `v_z`: shape `(ny, nz)`; `None` where it is the identity.
     - `eliminate`: how the equations are solved.
     """
 
-    def __init__(
-        self,
-        M: Float[Array, "nz nz"] | None,
-        C: Float[Array, "m nz"],
-        v_z: Float[Array, "ny nz"] | None,
-        eliminate: Eliminate,
-    ):
-        self.M, self.C, self.v_z, self.eliminate = M, C, v_z, eliminate
+    M: Float[Array, "nz nz"] | None
+    C: Float[Array, "m nz"]
+    v_z: Float[Array, "ny nz"] | None
+    eliminate: Eliminate = eqx.field(static=True)
 
     def solve(self, rhs: Float[Array, " n2"]) -> tuple[Float[Array, " n2"], Bool[Array, ""]]:
         """The solution, and whether the matrix is regular."""
@@ -87,14 +82,12 @@ class DenseSaddle(AbstractSaddle):
 class BlockSaddle(AbstractSaddle):
     """By blocks.
 
-    **Arguments:**
-
     - `saddle`: with its factors.
-    - `sizes`: `ny` and `nz`.
+    - `nz`: the number of velocities.
     """
 
-    def __init__(self, saddle: Saddle, sizes: tuple[int, int]):
-        self.saddle, (self.ny, self.nz) = saddle, sizes
+    saddle: Saddle
+    nz: int = eqx.field(static=True)
 
     def solve(self, rhs: Float[Array, " n2"]) -> tuple[Float[Array, " n2"], Bool[Array, ""]]:
         """The solution, and whether the matrix is regular."""

@@ -17,10 +17,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar, IntScalar
-from .._driver import AbstractSteps, GAINS, Step, Tolerances
+from .._driver import AbstractSteps, at, GAINS, put, Step, Tolerances
 from .._results import RESULTS
 from ._derivatives import pull, push
-from ._field import Field, Parameters
+from ._field import Field, Linearised, Parameters
 from ._method import ExplicitMethod
 
 
@@ -34,11 +34,6 @@ REASONS = {
     NONFINITE: RESULTS.nonfinite,
     OFF_CONSTRAINTS: RESULTS.projection_failed,
 }
-
-
-def put(rows: Array, row: Array, index: IntScalar) -> Array:
-    """`rows` with this one at an index."""
-    return jax.lax.dynamic_update_index_in_dim(rows, row, index, 0)
 
 
 class ExplicitStep(AbstractSteps):
@@ -121,51 +116,63 @@ class ExplicitStep(AbstractSteps):
         return x + jnp.sum(coefficients[:, None] * K, 0)
 
     def evaluations(
-        self,
-        parameters: Parameters,
-        t: FloatScalar,
-        h: FloatScalar,
-        x: Float[Array, " n"],
-        count: IntScalar | None = None,
-    ) -> tuple[Float[Array, "e n"], Float[Array, "e n2"], IntScalar, IntScalar]:
-        """`K`, the solutions `(u, mu)` of all evaluations, how many, and a verdict on them.
-
-        - `count`: how many there were when the step was made before.
-        """
+        self, parameters: Parameters, t: FloatScalar, h: FloatScalar, x: Float[Array, " n"]
+    ) -> tuple[Float[Array, "e n"], IntScalar, IntScalar]:
+        """`K` of all evaluations, how many there are, and a verdict on them."""
         field = self.field
         # A Newton step squares the error.
         tight = float(jnp.finfo(x.dtype).eps) ** 0.5
 
         def body(carry):
-            e, end, large, verdict, K, solutions = carry
+            e, end, large, verdict, K = carry
             t_e, X = self._place(e, t, h, x, K)
             found = field.evaluate(parameters, t_e, X, self._weights(e, x.dtype))
-            if count is None:
-                size = jnp.max(jnp.abs(found.increment) / (1 + jnp.abs(x)))
-                stage = e < self.stages
-                first = (e - self.stages) % max(self.round, 1) == 0
-                large = ~stage & (~(size <= tight) | (large & ~first))
-                more = (e == end - 1) & large & (end < self.most)
-                end = jnp.where(more, end + self.round, end)
-            K = put(K, found.increment, e)
-            solutions = put(solutions, found.solution, e)
+            size = jnp.max(jnp.abs(found.increment) / (1 + jnp.abs(x)))
+            stage = e < self.stages
+            first = (e - self.stages) % max(self.round, 1) == 0
+            large = ~stage & (~(size <= tight) | (large & ~first))
+            more = (e == end - 1) & large & (end < self.most)
+            end = jnp.where(more, end + self.round, end)
             code = jnp.where(found.regular, GOOD, SINGULAR)
             code = jnp.where(found.finite, code, NONFINITE).astype(verdict.dtype)
             verdict = jnp.where(verdict == GOOD, code, verdict)
-            return e + 1, end, large, verdict, K, solutions
+            return e + 1, end, large, verdict, put(K, found.increment, e)
 
-        end = jnp.asarray(self.stored if count is None else count, jnp.int32)
         start = (
-            jnp.zeros((), jnp.int32), end,
+            jnp.zeros((), jnp.int32), jnp.asarray(self.stored, jnp.int32),
             jnp.asarray(False), jnp.asarray(GOOD, jnp.int32),
             jnp.zeros((self.most, field.n), x.dtype),
-            jnp.zeros((self.most, field.nz + field.m), x.dtype),
         )  # fmt: skip
-        _, end, large, verdict, K, solutions = jax.lax.while_loop(
+        _, end, large, verdict, K = jax.lax.while_loop(
             lambda carry: carry[0] < carry[1], body, start
         )
         verdict = jnp.where(large & (verdict == GOOD), OFF_CONSTRAINTS, verdict)
-        return K, solutions, end, verdict.astype(jnp.int32)
+        return K, end, verdict.astype(jnp.int32)
+
+    def repeated(
+        self,
+        parameters: Parameters,
+        t: FloatScalar,
+        h: FloatScalar,
+        x: Float[Array, " n"],
+        count: IntScalar,
+    ) -> tuple[Float[Array, "e n"], tuple[Linearised, Float[Array, "e n2"]]]:
+        """The evaluations of a step with so many: `K`, what each needed, its solution."""
+
+        def evaluate(e, K):
+            t_e, X = self._place(e, t, h, x, K)
+            return self.field.evaluate(parameters, t_e, X, self._weights(e, x.dtype))
+
+        def trip(carry):
+            e, K, kept = carry
+            found = evaluate(e, K)
+            return e + 1, put(K, found.increment, e), put(kept, (found.at, found.solution), e)
+
+        zero, K = jnp.zeros((), jnp.int32), jnp.zeros((self.most, self.field.n), x.dtype)
+        like = jax.eval_shape(evaluate, zero, K)
+        room = lambda x: jnp.zeros((self.most, *x.shape), x.dtype)
+        start = (zero, K, jax.tree.map(room, (like.at, like.solution)))
+        return jax.lax.while_loop(lambda carry: carry[0] < count, trip, start)[1:]
 
     def make(
         self,
@@ -177,7 +184,7 @@ class ExplicitStep(AbstractSteps):
     ) -> Step:
         """The step from `x` at `t`, of size `h`."""
         del memory
-        K, _, count, verdict = self.evaluations(parameters, t, h, x)
+        K, count, verdict = self.evaluations(parameters, t, h, x)
         x1 = self._end(h, x, K, count)
         error = self.method.estimate(h, x, x1, K[: self.stages])
         overflow = (verdict == GOOD) & ~jnp.all(jnp.isfinite(x1))
@@ -203,7 +210,7 @@ class ExplicitStep(AbstractSteps):
         That of the parameters is added to `to_parameters`.
         """
         s, dtype = self.stages, x.dtype
-        K, solutions, _, _ = self.evaluations(parameters, t, h, x, note)
+        K, kept = self.repeated(parameters, t, h, x, note)
         last = jnp.asarray(s, jnp.int32)
         everything = jnp.asarray(self.most, jnp.int32)
         of_end = h * self._row(last, dtype) + self._projections(everything, dtype)
@@ -214,9 +221,8 @@ class ExplicitStep(AbstractSteps):
             column = jax.lax.dynamic_index_in_dim(jnp.asarray(self.rows[:s], dtype), e, 1, False)
             to_K = jax.lax.dynamic_index_in_dim(of_end, e, 0, False) * total
             to_K = to_K + h * jnp.sum(column[:, None] * later, 0)
-            solution = jax.lax.dynamic_index_in_dim(solutions, e, 0, False)
             weights = self._weights(e, dtype)
-            dt, dX, dp = pull(self.field, parameters, t_e, X, weights, solution, to_K)
+            dt, dX, dp = pull(self.field, parameters, t_e, X, weights, *at(kept, e), to_K)
             slope = jnp.sum(self._row(e, dtype)[:, None] * K, 0)
             to_h = to_h + dt * self._at(self.nodes, e, dtype) + jnp.sum(dX * slope)
             projection = e >= s
@@ -262,7 +268,7 @@ class ExplicitStep(AbstractSteps):
             coefficients = h * row + self._projections(e, dtype)
             dX = dx + jnp.sum(coefficients[:, None] * dK, 0) + dh * jnp.sum(row[:, None] * K, 0)
             along = (dp, dt + dh * self._at(self.nodes, e, dtype), dX)
-            dk = push(self.field, parameters, t_e, X, weights, found.solution, along)
+            dk = push(self.field, parameters, t_e, X, weights, found.at, found.solution, along)
             k = found.increment
             if bounded:
                 on = e < note

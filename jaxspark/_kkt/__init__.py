@@ -20,9 +20,7 @@ from ._elementwise import (
 from ._inverse import DenseInverse as DenseInverse
 from ._maps import AbstractMap as AbstractMap, BlockDiagonal as BlockDiagonal
 from ._saddle import (
-    saddle_by_rows as saddle_by_rows,
     saddle_in_loops as saddle_in_loops,
-    saddle_matrix_solve as saddle_matrix_solve,
     saddle_solve as saddle_solve,
     solve_definite as solve_definite,
 )

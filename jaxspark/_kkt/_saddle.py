@@ -163,16 +163,6 @@ def _by_pivoting(matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]) -> Float
     return jnp.where(regular, work[:, :k], jnp.nan)
 
 
-def saddle_by_rows(
-    M: Float[Array, "nz nz"] | None, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
-) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
-    """The same by the Schur complement, for few unknowns.
-
-    **Returns:** the solution and whether it is accurate, as `_by_schur` has it.
-    """
-    return _by_schur(M, C, rhs, solve_definite)
-
-
 def _by_schur(
     M: Array | None,
     C: Array,
@@ -293,10 +283,3 @@ def _by_rows(
             value = value - upper[k][j] * later
         solution.append(value * reciprocals[k])
     return jnp.stack(solution[::-1]), jnp.stack(ratios)
-
-
-def saddle_matrix_solve(
-    M: Float[Array, "nz nz"] | None, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
-) -> Float[Array, "n k"]:
-    """The same by LAPACK; NaN if the matrix is singular."""
-    return _by_lapack(_matrix(M, C), rhs)

@@ -13,7 +13,7 @@ def check_sizes(first_step: Any, max_step: Any) -> None:
     for name, value in (("first_step", first_step), ("max_step", max_step)):
         if value is None or isinstance(value, jax.core.Tracer):
             continue
-        if np.ndim(value) or not value > 0:
+        if np.ndim(value) or not np.asarray(value) > 0:
             raise ValueError(f"{name} must be a positive number; got {value!r}.")
 
 
@@ -38,11 +38,13 @@ def check_times(
         raise ValueError("ts has no times in it; leave it out to save the start and the end.")
     if any(isinstance(x, jax.core.Tracer) for x in (*times, ts)):
         return
-    if not all(np.isfinite(t) for t in times):
-        raise ValueError(f"t0 and t1 must be finite; got {times[0]} and {times[1]}.")
+    # NumPy's: operations of JAX are traced inside of `jax.jit`, those on known numbers, too.
+    first, last = (np.asarray(t) for t in times)
+    if not (np.isfinite(first) and np.isfinite(last)):
+        raise ValueError(f"t0 and t1 must be finite; got {first} and {last}.")
     if ts is not None:
-        forward = 1 if times[1] >= times[0] else -1
-        inside = np.concatenate([times[:1], np.asarray(ts, times[0].dtype), times[1:]]) * forward
+        forward = 1 if last >= first else -1
+        inside = np.concatenate([[first], np.asarray(ts), [last]]) * forward
         if not np.all(np.diff(inside) >= 0):
             raise ValueError("ts must be in the order of time, and between t0 and t1.")
 
@@ -52,15 +54,14 @@ def filled_tolerances(rtol: Any, atol: Any, dtype: Any) -> tuple[Any, Any]:
     epsilon = float(jnp.finfo(dtype).eps)
     rtol = (1e-6 if epsilon < 1e-10 else 1e-3) if rtol is None else rtol
     atol = rtol if atol is None else atol
+    known = [x for x in (rtol, atol) if not isinstance(x, jax.core.Tracer)]
     for name, value in (("rtol", rtol), ("atol", atol)):
-        known = not isinstance(value, jax.core.Tracer)
-        if (
-            isinstance(value, str)
-            or known
-            and not (np.ndim(value) == 0 and np.isfinite(value) and value >= 0)
-        ):
+        if isinstance(value, jax.core.Tracer):
+            continue
+        number = np.asarray(value)
+        if number.dtype.kind not in "fiu" or not (number.ndim == 0 and 0 <= number < np.inf):
             raise ValueError(f"{name} must be a number >= 0; got {value!r}.")
-    if all(not isinstance(x, jax.core.Tracer) and x < 10 * epsilon for x in (rtol, atol)):
+    if len(known) == 2 and max(np.asarray(x) for x in known) < 10 * epsilon:
         raise ValueError(
             f"rtol = {rtol:g} and atol = {atol:g} are below the rounding errors of {dtype}; at "
             f"least one must reach {10 * epsilon:.2g}."

@@ -10,7 +10,6 @@ from ._predict import (
     constant_guess as constant_guess,
     continued_guess as continued_guess,
     extrapolated_guess as extrapolated_guess,
-    interpolated_guess as interpolated_guess,
 )
 from ._rattle import rattle_steps as rattle_steps
 from ._residual import stage_residual as stage_residual

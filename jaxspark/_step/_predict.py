@@ -61,24 +61,6 @@ def extrapolated_guess(
     return continued_guess(system, tableau, y0, z0, stages, end, h, ratio, beyond=True)
 
 
-def interpolated_guess(
-    system: FlatSystem,
-    tableau: SparkTableau,
-    y0: Float[Array, " ny"],
-    z0: Float[Array, " nz"],
-    stages: Stages,
-    h: RealScalarLike,
-    ratio: RealScalarLike,
-) -> Stages:
-    """The stages of one step, interpolated to those of a shorter one from the same start.
-
-    **Arguments:** as for `extrapolated_guess`; `ratio` is the shorter step over this one.
-
-    **Returns:** starting values for the shorter step.
-    """
-    return continued_guess(system, tableau, y0, z0, stages, y0, h, ratio, beyond=False)
-
-
 def continued_guess(
     system: FlatSystem,
     tableau: SparkTableau,
