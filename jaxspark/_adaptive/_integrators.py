@@ -46,7 +46,7 @@ class SparkIntegrator(ImplicitIntegrator):
     @property
     def orders(self) -> tuple[int, int]:
         """That of the method, which the estimate of the error shares."""
-        return (self.method.tableau.order,) * 2
+        return self.method.tableau.order, self.method.tableau.order
 
     def steps(self, flat: FlatSystem) -> tuple[AbstractSteps, AbstractSteps]:
         """Steps, which JAX can differentiate."""

@@ -221,8 +221,8 @@ class ExplicitStep(AbstractSteps):
             column = jax.lax.dynamic_index_in_dim(jnp.asarray(self.rows[:s], dtype), e, 1, False)
             to_K = jax.lax.dynamic_index_in_dim(of_end, e, 0, False) * total
             to_K = to_K + h * jnp.sum(column[:, None] * later, 0)
-            weights = self._weights(e, dtype)
-            dt, dX, dp = pull(self.field, parameters, t_e, X, weights, *at(kept, e), to_K)
+            (linearised, solution), weights = at(kept, e), self._weights(e, dtype)
+            dt, dX, dp = pull(self.field, parameters, t_e, X, weights, linearised, solution, to_K)
             slope = jnp.sum(self._row(e, dtype)[:, None] * K, 0)
             to_h = to_h + dt * self._at(self.nodes, e, dtype) + jnp.sum(dX * slope)
             projection = e >= s

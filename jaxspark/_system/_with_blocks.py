@@ -8,6 +8,7 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jaxtyping import Array, Float
 
 from .._blocks import BlockMatrix, BlockValues, Pattern, Structure
@@ -200,7 +201,7 @@ def _found(
     C = _force_pattern(patterns, inner, vectors, t)
     labels = [f"row {i} of g" for i in range(vectors.nlam)]
     labels += [f"row {i} of k" for i in range(vectors.npsi)]
-    rows = B if C is None else Sparsity(B + C.T)
+    rows = B if C is None else scipy.sparse.csr_matrix(B + C.T)
     found = _partition(p, v, rows, labels, system.blocks)
     pattern, places = found.pattern, Places(found)
     if C is not None:
@@ -294,7 +295,7 @@ def _partition(
         lengths = np.diff(v.indptr)
         first = np.repeat(v.indices[v.indptr[:-1][lengths > 0]], lengths[lengths > 0])
         pairs = first, v.indices
-        links = Sparsity((np.ones(v.nnz, bool), pairs), (size, size))
+        links = scipy.sparse.csr_matrix((np.ones(v.nnz, bool), pairs), (size, size))
         coupled = links if p is None else p + links
     found, why = detect_blocks(coupled, rows, labels=labels)
     if found is None:

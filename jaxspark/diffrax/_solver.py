@@ -175,7 +175,8 @@ def differentiable_step(
         given = structure.flatten_up_to(along)
         pairs = zip(leaves, given, strict=True)
         tangents = structure.unflatten([jnp.zeros_like(a) if b is None else b for a, b in pairs])
-        dx1 = smooth.push(*operand[:4], made.note, tangents, bounded=True)
+        parameters, t, h, x, _ = operand
+        dx1 = smooth.push(parameters, t, h, x, made.note, tangents, bounded=True)
         return jax.tree.map(lambda _: None, made)._replace(x1=dx1)
 
     return ruled(lambda o: steps.make(*o), tangent, (parameters, t, h, x, memory))
