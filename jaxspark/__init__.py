@@ -4,15 +4,10 @@ What most programs need is here; the rest is in rooms: `methods`, `linear`, `dia
 `batch`, and, to be imported by name, `fit` and `diffrax`.
 """
 
-import importlib.metadata
+import importlib
+from typing import Any, TYPE_CHECKING
 
-from . import (
-    batch as batch,
-    diagnostics as diagnostics,
-    linear as linear,
-    methods as methods,
-    stiff as stiff,
-)
+from . import linear as linear, methods as methods
 from ._adaptive import underlying_ode as underlying_ode
 from ._consistent import multipliers as multipliers, project as project
 from ._explicit import DOP853 as DOP853, Tsit5 as Tsit5
@@ -53,4 +48,22 @@ from ._tableau import (
 )
 
 
-__version__ = importlib.metadata.version("jaxspark")
+if TYPE_CHECKING:
+    from . import batch as batch, diagnostics as diagnostics, stiff as stiff
+
+    __version__: str
+
+# Loaded when they are first named: most programs need none of these.
+_LATER = ("batch", "diagnostics", "stiff")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return importlib.import_module(f".{name}", __name__)
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("jaxspark")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER, "__version__"})
