@@ -195,30 +195,28 @@ def flatten(
 
         return on_vectors
 
-    def close(function, *operands):
-        return eqx.filter_closure_convert(function, t, *operands)
-
+    close = eqx.filter_closure_convert
     state = (unravel_y, unravel_z)
     v = (lambda t, y, z: z) if system.v is None else flat(system.v, *state)
     g = r = k = p = reaction = friction = None
     if system.p is not None:
-        p = close(flat(system.p, *state), flat_y, flat_z)
+        p = close(flat(system.p, *state), t, flat_y, flat_z)
     if system.g is not None and lam.size:
         flat_g = flat(system.g, unravel_y)
-        g = close(flat_g, flat_y)
+        g = close(flat_g, t, flat_y)
         force = _ideal_force(flat_g, v, flat_z.size, dtype)
         if system.r is not None:
             force = flat(system.r, unravel_y, unravel_lam)
-        r = close(force, flat_y, lam)
+        r = close(force, t, flat_y, lam)
         if system.friction is not None:
-            friction = close(flat(system.friction, *state, unravel_lam), flat_y, flat_z, lam)
+            friction = close(flat(system.friction, *state, unravel_lam), t, flat_y, flat_z, lam)
     if system.k is not None and psi.size:
         flat_k = flat(system.k, *state)
-        k = close(flat_k, flat_y, flat_z)
+        k = close(flat_k, t, flat_y, flat_z)
         force = _ideal_reaction(flat_k)
         if system.reaction is not None:
             force = flat(system.reaction, *state, unravel_psi)
-        reaction = close(force, flat_y, flat_z, psi)
+        reaction = close(force, t, flat_y, flat_z, psi)
     structure = blocks = found = None
     if isinstance(system, MultibodySystem):
         structure = multibody_structure(system, t, y, z, args)
@@ -226,15 +224,15 @@ def flatten(
         def of_vectors(t, y, z):
             return multibody_blocks(system, t, unravel_y(y), unravel_z(z), args)
 
-        blocks = close(of_vectors, flat_y, flat_z)
+        blocks = close(of_vectors, t, flat_y, flat_z)
     elif isinstance(system, WithBlocks):
         found = found_blocks(system, t, y, z, args)
         if found is not None:
-            structure, blocks = found[0], close(found[1], flat_y, flat_z)
+            structure, blocks = found[0], close(found[1], t, flat_y, flat_z)
     flat_system = FlatSystem(
-        v=None if system.v is None else close(v, flat_y, flat_z),
+        v=None if system.v is None else close(v, t, flat_y, flat_z),
         p=p,
-        f=close(flat(system.f, *state), flat_y, flat_z),
+        f=close(flat(system.f, *state), t, flat_y, flat_z),
         r=r,
         g=g,
         k=k,
