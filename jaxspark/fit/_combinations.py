@@ -89,7 +89,7 @@ def directions(
         words about sums. Default: not said.
     - `additive`: true for parameters that may be zero, whose relative unit is a standard scale:
         products with them mean nothing. Default: none.
-    - `rtol`: as for [`jaxspark.fit.information`][].
+    - `rtol`: as for `information`.
 
     **Returns:** the [`Directions`][].
 

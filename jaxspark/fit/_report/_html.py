@@ -50,7 +50,7 @@ def to_html(findings: Findings) -> str:
 
 
 def page(findings: Findings, drawn: dict[str, Figure]) -> str:
-    """The page, with figures that [`jaxspark.fit.figures`][] has drawn of the same findings."""
+    """The page, with figures that `figures` has drawn of the same findings."""
     findings = labelled(findings)
     sections = {
         "parameters": ("Parameters", _parameters(findings)),
