@@ -46,7 +46,7 @@ def underlying_ode(
 
     The constraints, differentiated until the accelerations appear, are solved for these and
     for the multipliers. For `diffrax.ODETerm`; along its solutions the constraints drift,
-    unless each step is projected: [`jaxspark.Projected`][].
+    as along those of [`jaxspark.solve`][] by an explicit method they do not.
 
     **Arguments:**
 
