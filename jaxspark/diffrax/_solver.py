@@ -88,7 +88,7 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         at = _point(terms, t0, y0, args)
         flat, x = at.flat()
         self.integrator.check(flat)
-        _, parameters, steps, _ = self._method(flat, x.dtype)
+        parameters, steps, _ = self._method(flat, x.dtype)
         return steps.start(parameters, at.t, x)[0]
 
     def step(
@@ -111,19 +111,17 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         )  # fmt: skip
         return end, error, inside, memory, _diffrax_result(result)
 
-    def _method(
-        self, flat: FlatSystem, dtype: Any
-    ) -> tuple[FlatSystem, Any, AbstractSteps, AbstractSteps]:
-        """The system as the method sees it, what its steps are given, and these."""
+    def _method(self, flat: FlatSystem, dtype: Any) -> tuple[Any, AbstractSteps, AbstractSteps]:
+        """What the steps of the method are given, and these."""
         own = self.integrator.prepared(flat)
         rtol, atol = (jnp.asarray(x, dtype) for x in (self.rtol, self.atol))
         tolerances = Tolerances(rtol, atol, jnp.asarray(jnp.inf, dtype))
-        return own, self.integrator.parameters(own, tolerances), *self.integrator.steps(own)
+        return self.integrator.parameters(own, tolerances), *self.integrator.steps(own)
 
     def _shorter(self, at: Point, h: FloatScalar, whole: FloatScalar, note: Any) -> Any:
         """The end of a shorter step; NaN if it fails."""
         flat, x = at.flat()
-        _, parameters, steps, smooth = self._method(flat, x.dtype)
+        parameters, steps, smooth = self._method(flat, x.dtype)
         _, like = steps.start(parameters, at.t, x)
         note = jax.tree.map(lambda a, b: a.astype(b.dtype), note, like)
         memory = stop_gradient(steps.recalled(at.t, whole, x, note))
@@ -139,7 +137,7 @@ def _made(
 ) -> tuple[Any, Any, Any, Any, RESULTS]:
     """The end of a step, its error, what derivatives and the next step need, how it went."""
     flat, x = at.flat()
-    _, parameters, steps, smooth = solver._method(flat, x.dtype)
+    parameters, steps, smooth = solver._method(flat, x.dtype)
     fresh, _ = steps.start(parameters, at.t, x)
     memory = jax.tree.map(lambda a, b: jnp.where(made_jump, a, b), fresh, memory)
     made = differentiable_step((steps, smooth), parameters, at.t, h, x, stop_gradient(memory))
