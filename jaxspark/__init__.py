@@ -1,7 +1,7 @@
 """Differentiable simulation of constrained mechanisms: SPARK methods for index-3 DAEs.
 
 What most programs need is here; the rest is in rooms: `methods`, `linear`, `diagnostics`, `stiff`,
-`batch`, and, to be imported by name, `fit` and `diffrax`.
+`batch`, `fit` and, to be imported by name, `diffrax`.
 """
 
 import importlib
@@ -49,12 +49,12 @@ from ._tableau import (
 
 
 if TYPE_CHECKING:
-    from . import batch as batch, diagnostics as diagnostics, stiff as stiff
+    from . import batch as batch, diagnostics as diagnostics, fit as fit, stiff as stiff
 
     __version__: str
 
 # Loaded when they are first named: most programs need none of these.
-_LATER = ("batch", "diagnostics", "stiff")
+_LATER = ("batch", "diagnostics", "fit", "stiff")
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import jaxspark
+import jaxspark.diffrax
 
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -104,10 +105,14 @@ def test_names_exist():
     for name in re.findall(r"jaxspark\.([A-Za-z]\w*)", "\n".join(blocks("python"))):
         assert hasattr(jaxspark, name), name
     table = [line for line in README.splitlines() if line.startswith("| `")]
-    assert len(table) == 26
+    assert len(table) == 29
     for line in table:
-        for name in re.findall(r"`(\w+)[`(]", line.split("|")[1]):
-            assert hasattr(jaxspark, name), name
+        room = jaxspark
+        for name in re.findall(r"`([.\w]+)[`(]", line.split("|")[1]):
+            *first, last = name.removeprefix("jaxspark.").split(".")
+            # A name without a room is in that of the name before it.
+            room = getattr(jaxspark, first[0]) if first and first[0] else room
+            assert hasattr(room, last), name
 
 
 def test_links_to_files_exist():

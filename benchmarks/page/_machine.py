@@ -15,7 +15,7 @@ import jax
 
 ROOT = pathlib.Path(__file__).parents[2]
 # Which of the optional packages are solvers to compare with, or what these need.
-EXTRAS = ("peers", "klu")
+EXTRAS = ("peers", "klu", "diffrax")
 GIB = 2**30
 
 

@@ -45,7 +45,7 @@ def _both(topic: str, parts: tuple[str, ...]) -> Iterator[Figure]:
 
 
 def _compared(name: str, lowest: str, newest: str) -> Figure:
-    ratio = number_in(newest) / number_in(lowest)
+    ratio = ratio_of(newest, lowest)
     ratio = 1 / ratio if RATES.search(name) else ratio
     words = f"newest {newest}, lowest {lowest}; cost {ratio:.2f} of that"
     # Rivals are no concern of ours but as a measure of the machine and of JAX.
@@ -71,6 +71,12 @@ def lines_of(done: Done) -> dict[str, str]:
 def timed(name: str) -> bool:
     """Whether a figure is a time, or one over another."""
     return TIMES.search(name) is not None
+
+
+def ratio_of(value: str, other: str) -> float:
+    """Of the first numbers of two measured values; NaN where there is none."""
+    number = number_in(other)
+    return number_in(value) / number if number else math.nan
 
 
 def number_in(words: str) -> float:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 
 from .._figures import Figure, note
-from ._compared import lines_of, number_in, timed
+from ._compared import lines_of, ratio_of, timed
 from ._on import last_line, run
 
 
@@ -22,6 +22,6 @@ def plain(tiny: bool) -> Iterator[Figure]:
     for name, value in after.items():
         if timed(name):
             usual = before.get(name, "not measured")
-            ratio = number_in(value) / number_in(usual)
+            ratio = ratio_of(value, usual)
             words = f"{value} (usually {usual}; {ratio:.2f})"
             yield note(f"switched off: {name}", words)
