@@ -195,7 +195,7 @@ def flatten(
 
         return on_vectors
 
-    close = eqx.filter_closure_convert
+    close: Any = eqx.filter_closure_convert
     state = (unravel_y, unravel_z)
     v = (lambda t, y, z: z) if system.v is None else flat(system.v, *state)
     g = r = k = p = reaction = friction = None
