@@ -19,6 +19,10 @@ from ._ggl_steps import GGLSteps
 from ._spark_steps import SparkSteps
 
 
+# In units of the step size that was too small.
+AHEAD = 8
+
+
 class ImplicitIntegrator(AbstractIntegrator):
     """What implicit methods have in common."""
 
@@ -28,9 +32,11 @@ class ImplicitIntegrator(AbstractIntegrator):
         return moving, (fixed, (tolerances.rtol, tolerances.atol))
 
     def reason(self, flat: FlatSystem, end: Progress, result: RESULTS) -> RESULTS:
-        """Smaller steps did not help: dependent constraints are the reason where there are such."""
+        """Smaller steps did not help: forces that end there, or dependent constraints, are why."""
         for code in (RESULTS.newton_diverged, RESULTS.newton_iteration_limit):
             result = RESULTS.where(result == code, RESULTS.step_size_too_small, result)
+        stuck = result == RESULTS.step_size_too_small
+        result = RESULTS.where(stuck & ~_finite_ahead(flat, end), RESULTS.nonfinite, result)
         stuck = result == RESULTS.step_size_too_small
         return RESULTS.where(stuck & ~_regular(flat, end, ~stuck), RESULTS.singular, result)
 
@@ -81,6 +87,16 @@ class GGLIntegrator(ImplicitIntegrator):
         """Steps, which JAX can differentiate."""
         steps = GGLSteps(eqx.filter(flat, eqx.is_array, inverse=True), self.method)
         return steps, steps
+
+
+def _finite_ahead(flat: FlatSystem, end: Progress) -> BoolScalar:
+    """Whether the force is finite a few of the smallest steps ahead.
+
+    Newton's iteration meets what it is there, or does not, as rounding errors have it.
+    """
+    h = AHEAD * end.control.h * jnp.sign(end.t - end.t_before)
+    t, y, z = end.t, end.x[: flat.ny], end.x[flat.ny :]
+    return jnp.all(jnp.isfinite(flat.f(t + h, y + h * flat.velocity(t, y, z), z)))
 
 
 def _regular(flat: FlatSystem, end: Progress, known: BoolScalar) -> BoolScalar:
