@@ -55,7 +55,8 @@ class RESULTS(eqx.Enumeration):
         "condition changes sign only once in a step, and check that the condition is finite."
     )
     time_outside = (
-        "A time in ts is not between t0 and t1. The rows of such times hold the end of the motion."
+        "The times in ts are not in order, or one of them is not between t0 and t1. The rows of "
+        "such times are no results."
     )
     projection_failed = (
         "The projection onto the constraints did not converge. Start closer to a consistent "

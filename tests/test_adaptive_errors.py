@@ -103,8 +103,30 @@ def test_times_that_are_known_too_late():
 
     result, ys = jax.jit(at)(np.array([-0.5, 0.5, 1.5]))
     assert result == RESULTS.time_outside
+    unordered, _ = jax.jit(at)(np.array([0.0, 1.0, 0.5]))
+    assert unordered == RESULTS.time_outside
     result, inside = jax.jit(at)(np.array([0.0, 0.5, 1.0]))
     assert result == RESULTS.successful and np.array_equal(inside[1], ys[1])
+
+
+@pytest.mark.parametrize("method", [jaxspark.DOP853(), Gauss(2)], ids=["explicit", "implicit"])
+def test_times_that_are_known_are_checked_inside_of_jit(method):
+    """Where JAX traces even arrays made of them."""
+    ordered = np.linspace(0.0, 1.0, 5)
+    known = lambda ts, t1=1.0: jax.jit(
+        lambda scale: solve(z0=scale * pendulum_start()[1], ts=ts, t1=t1, method=method).ys
+    )(1.0)
+    assert known(ordered).shape == (5, 2)
+    for ts in (ordered[::-1], list(ordered[::-1]), ordered + 0.1):
+        with pytest.raises(ValueError, match="in the order of time"):
+            known(ts)
+    with pytest.raises(ValueError, match="must be finite"):
+        known(None, np.nan)
+
+
+def test_a_final_time_that_turns_out_to_be_no_number():
+    found = jax.jit(lambda t1: solve(t1=t1, throw=False).result)(jnp.nan)
+    assert found == RESULTS.nonfinite
 
 
 def test_force_out_of_its_domain():

@@ -9,6 +9,8 @@ import pytest
 import jaxspark
 from helpers import largest_difference, mixed, pendulum, PENDULUM_ARGS, pendulum_start
 from jaxspark import DOP853, Gauss, GGL, RadauIIA, Tsit5
+from jaxspark._kkt import check_linear_solver
+from jaxspark._solve import integrator_of
 from jaxspark.diffrax import ConstrainedTerm, DiffraxSolver
 
 
@@ -127,6 +129,23 @@ def test_parts_of_diffrax_work_together():
     assert np.max(np.abs(lam - expected.multipliers.lam)) <= 1e-5
 
 
+@pytest.mark.parametrize("name", ["Bosh3", "Dopri5", "Tsit5", "Dopri8"])
+def test_coefficients_are_those_of_diffrax(name):
+    method, table = getattr(jaxspark.methods, name)(), getattr(diffrax, name).tableau
+    assert method.order == getattr(diffrax, name)().order(None)
+    assert [len(row) for row in table.a_lower][: method.stages - 1] == list(range(1, method.stages))
+    for row, known in zip(method.A[1:], table.a_lower, strict=False):
+        np.testing.assert_array_equal(row[: len(known)], known)
+    # What ours leave out has no weight.
+    kept = method.stages
+    assert not np.any(table.b_sol[kept:]) and not np.any(table.b_error[kept:])
+    np.testing.assert_array_equal(method.b, table.b_sol[:kept])
+    np.testing.assert_allclose(method.c[1:], table.c[: kept - 1], rtol=0, atol=1e-14)
+    K = jnp.asarray(np.random.default_rng(0).normal(size=(kept, 2)))
+    estimate = method.estimate(0.1, K[0], K[1], K)
+    np.testing.assert_allclose(estimate, 0.3 * table.b_error[:kept] @ K, rtol=1e-13)
+
+
 def swing(gravity, method, adjoint, saveat=None):
     """The end of a pendulum's swing, or what is saved; gravity is in the forces alone."""
     y0, z0 = map(jnp.asarray, pendulum_start(1.0))
@@ -190,6 +209,10 @@ def test_a_batch_is_a_loop():
 def test_bad_input():
     with pytest.raises(TypeError, match="steps of known sizes"):
         DiffraxSolver(jaxspark.Composition(jaxspark.Lobatto(2), 4))
+    with pytest.raises(TypeError, match=r"such as Gauss\(3\) or DOP853\(\); got 'x'"):
+        integrator_of("x", None, None, True)
+    with pytest.raises(TypeError, match="linear_solver must be"):
+        check_linear_solver("foo")
     with pytest.raises(ValueError, match="solves no equations"):
         DiffraxSolver(DOP853(), predict=False)
     with pytest.raises(ValueError, match="Newton iteration of its own"):

@@ -284,3 +284,35 @@ def test_forces_of_friction_are_refused():
     y0, z0 = pendulum_start()
     with pytest.raises(ValueError, match="Lobatto"):
         jaxspark.solve(system, y0, z0, PENDULUM_ARGS, method=METHODS[0], t1=1.0)
+
+
+HEUN = {"name": "Heun", "order": 2, "A": [[1.0]], "b": [0.5, 0.5], "estimate": [0.5, -0.5]}
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ({"A": [[1.0, 0.0]]}, "row for each of 2 stages"),
+        ({"A": []}, "row for each of 2 stages"),
+        ({"A": [[np.nan]]}, "Each row of A must be a vector of finite numbers"),
+        ({"A": [1.0]}, "Each row of A must be a vector"),
+        ({"b": [0.5, 0.4]}, "must add up to 1"),
+        ({"b": [[0.5, 0.5]]}, "b must be a vector"),
+        ({"b": 1.0}, "b must be a vector"),
+        ({"estimate": [0.5]}, "needs 2 weights"),
+        ({"estimate": [0.0, 0.0]}, "not all of them zero"),
+        ({"estimate": [np.inf, -1.0]}, "estimate must be a vector of finite numbers"),
+        ({"order": 0}, "order must be at least 1"),
+    ],
+)
+def test_wrong_coefficients(given, words):
+    with pytest.raises(ValueError, match=words):
+        jaxspark.methods.ExplicitMethod(**{**HEUN, **given})
+
+
+def test_methods_with_the_same_coefficients_are_the_same():
+    """So nothing is compiled for another time."""
+    make = jaxspark.methods.ExplicitMethod
+    again = make(**{**HEUN, "A": (np.ones(1),), "b": np.array([0.5, 0.5])})
+    assert make(**HEUN) == again and hash(make(**HEUN)) == hash(again)
+    assert make(**HEUN) != make(**{**HEUN, "estimate": [0.25, -0.25]})

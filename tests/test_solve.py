@@ -9,8 +9,10 @@ import pytest
 import jaxspark
 from helpers import order, pendulum, PENDULUM_ARGS, pendulum_start
 from jaxspark import DOP853, EqualSteps, Gauss, GGL, GivenSteps, Lobatto, RadauIIA, Tsit5
+from jaxspark._solve._checks import check_kinds
 from jaxspark._solve._default import default_method
 from jaxspark._solve._options import Options
+from jaxspark._solve._times import check_sizes
 
 
 START = (*pendulum_start(), PENDULUM_ARGS)
@@ -240,3 +242,17 @@ def test_what_is_no_system():
         jaxspark.solve(SYSTEM, Gauss(3), *START[:2], t1=1.0)  # pyright: ignore
     with pytest.raises(TypeError, match="use jaxspark.solve"):
         jaxspark.rollout(SYSTEM, *START, num_steps=3, h=0.1, steps=EqualSteps(3))
+
+
+@pytest.mark.parametrize(
+    "method, words", [(diffrax.Tsit5(), "of the type diffrax"), (DOP853, "called, or")]
+)
+def test_what_is_no_method_is_told_by_its_type(method, words):
+    with pytest.raises(TypeError, match=words):
+        check_kinds(SYSTEM, START[0], method, None)
+
+
+def test_sizes_of_steps_are_numbers():
+    for size in ("a", -1.0, np.ones(2)):
+        with pytest.raises(ValueError, match="first_step must be a positive number"):
+            check_sizes(size, None)

@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from .._consistent import flat_residuals
 from .._custom_types import BoolScalar
 from .._driver import AbstractSteps, Progress, Tolerances
 from .._kkt import LinearSolver, select_linear_solver
@@ -90,13 +91,15 @@ class GGLIntegrator(ImplicitIntegrator):
 
 
 def _finite_ahead(flat: FlatSystem, end: Progress) -> BoolScalar:
-    """Whether the force is finite a few of the smallest steps ahead.
+    """Whether force and constraints are finite a few of the smallest steps ahead.
 
-    Newton's iteration meets what it is there, or does not, as rounding errors have it.
+    Newton's iteration meets what they are there, or does not, as rounding errors have it.
     """
     h = AHEAD * end.control.h * jnp.sign(end.t - end.t_before)
     t, y, z = end.t, end.x[: flat.ny], end.x[flat.ny :]
-    return jnp.all(jnp.isfinite(flat.f(t + h, y + h * flat.velocity(t, y, z), z)))
+    ahead = t + h, y + h * flat.velocity(t, y, z), z
+    values = (flat.f(*ahead), *flat_residuals(flat, *ahead))
+    return jnp.isfinite(sum(jnp.sum(x) for x in values))
 
 
 def _regular(flat: FlatSystem, end: Progress, known: BoolScalar) -> BoolScalar:

@@ -126,10 +126,8 @@ def _begin(
         )  # fmt: skip
     chosen = jnp.isfinite(problem.first)
     span = jnp.abs(problem.t1 - t)
-    unknown = PROBE * span
-    if not method.probes:
-        unknown = stop_gradient(method.first_size(problem.parameters, t, x, problem.tolerances))
-        unknown = jnp.minimum(unknown, span)
+    first = method.first_size(problem.parameters, t, x, problem.tolerances)
+    unknown = PROBE * span if first is None else jnp.minimum(stop_gradient(first), span)
     h = jnp.where(chosen, problem.first, unknown)
     h = jnp.minimum(h, problem.tolerances.longest)
     known = chosen if method.probes else jnp.asarray(True)

@@ -52,11 +52,12 @@ class AbstractSteps(abc.ABC):
     def start(self, parameters: Any, t: FloatScalar, x: Float[Array, " n"]) -> tuple[Any, Any]:
         """The memory before the first step, and a note, of which only the shapes matter."""
 
-    @abc.abstractmethod
     def first_size(
         self, parameters: Any, t: FloatScalar, x: Float[Array, " n"], tolerances: Tolerances
-    ) -> FloatScalar:
-        """The size of the first step, unless the method `probes`."""
+    ) -> FloatScalar | None:
+        """The size of the first step; `None` if the method `probes`."""
+        del parameters, t, x, tolerances
+        return None
 
     @abc.abstractmethod
     def recalled(self, t: FloatScalar, h: FloatScalar, x: Float[Array, " n"], note: Any) -> Any:

@@ -6,7 +6,8 @@ Tangents satisfy
 
     dx_{k+1} - Phi_x dx_k = Phi_p dp + Phi_t dt_k + Phi_h dh_k,      dt_{k+1} - dt_k = dh_k,
 
-a block-bidiagonal system of linear equations. Its solution is a `LinearMap`: forward mode is the
+a block-bidiagonal system of linear equations, with `dx_0` the tangent of the start, and that of the
+end equal to the last `dx_k`. Its solution is a `LinearMap`: forward mode is the
 sweep over the steps from the first to the last, reverse mode that from the last to the first, both
 over the recorded rows. Of the sizes `dh_k` is
 

@@ -58,15 +58,18 @@ class ExplicitMethod:
         error_order: int | None = None,
     ):
         self.name, self.order = str(name), int(order)
-        self.b = np.asarray(b, float)
+        if self.order < 1:
+            raise ValueError(f"The order must be at least 1; got {order}.")
+        self.b = _numbers("b", b)
         stages = len(self.b)
-        if [len(row) for row in A] != list(range(1, stages)):
+        rows = [_numbers("Each row of A", row) for row in A]
+        if [len(row) for row in rows] != list(range(1, stages)):
             raise ValueError(
                 f"A must have a row for each of {stages} stages but the first, with a coefficient "
-                f"for every stage before it; its rows have lengths {[len(row) for row in A]}."
+                f"for every stage before it; its rows have lengths {[len(row) for row in rows]}."
             )
         self.A = np.zeros((stages, stages))
-        for i, row in enumerate(A, 1):
+        for i, row in enumerate(rows, 1):
             self.A[i, :i] = row
         c = np.sum(self.A, axis=1)
         # A stage at the end of the step is not a rounding error beyond it.
@@ -75,7 +78,7 @@ class ExplicitMethod:
             raise ValueError(f"The weights b must add up to 1; their sum is {np.sum(self.b)}.")
         own: Any = estimate
         if not callable(estimate):
-            weights = np.asarray(estimate, float)
+            weights = _numbers("The estimate", estimate)
             if weights.shape != (stages,) or not np.any(weights):
                 raise ValueError(
                     f"The estimate needs {stages} weights, not all of them zero: step sizes follow "
@@ -100,6 +103,13 @@ class ExplicitMethod:
     def stages(self) -> int:
         """`s`."""
         return len(self.b)
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    found = np.asarray(values, float)
+    if found.ndim != 1 or not np.all(np.isfinite(found)):
+        raise ValueError(f"{name} must be a vector of finite numbers; got {values!r}.")
+    return found
 
 
 def weighted(weights: np.ndarray, K: Float[Array, "s n"]) -> Float[Array, " n"]:

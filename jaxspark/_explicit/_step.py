@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar, IntScalar
-from .._driver import AbstractSteps, at, GAINS, put, Step, Tolerances
+from .._driver import AbstractSteps, at, GAINS, put, Step
 from .._results import RESULTS
 from ._derivatives import pull, push
 from ._field import Field, Linearised, Parameters
@@ -78,12 +78,6 @@ class ExplicitStep(AbstractSteps):
         """Nothing."""
         del t, h, x, note
         return ()
-
-    def first_size(
-        self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"], tolerances: Tolerances
-    ) -> FloatScalar:
-        """It is chosen by a trial."""
-        raise NotImplementedError
 
     def residuals(self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"]) -> Any:
         """`g`, `gdot` and `k`."""

@@ -25,6 +25,7 @@ from ._saddle import (
     solve_definite as solve_definite,
 )
 from ._select import (
+    check_linear_solver as check_linear_solver,
     ELEMENTWISE_LIMIT as ELEMENTWISE_LIMIT,
     inverse as inverse,
     LinearSolver as LinearSolver,

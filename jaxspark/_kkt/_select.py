@@ -1,6 +1,6 @@
 """Which linear solver, by the size of K2."""
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -38,17 +38,26 @@ def select_linear_solver(
         return choice
     if isinstance(choice, AbstractBlockSolver) and not system.unread:
         return BlockLinearSolver(choice, structure_of(system))
-    if not (choice is None or choice == "auto" or isinstance(choice, AbstractBlockSolver)):
-        raise TypeError(
-            'linear_solver must be "auto" or a solver such as jaxspark.linear.DenseLU() or '
-            f"jaxspark.linear.AcyclicNullSpace(); got {choice!r}."
-        )
+    check_linear_solver(choice)
     size = system.nz + system.nlam + system.npsi
     if system.structure is not None and size > DENSE_LIMIT:
         solver = automatic(system.structure.pattern)[0]
         if solver is not None:
             return BlockLinearSolver(solver, system.structure)
     return DenseLU() if size > INVERSE_LIMIT else _select_inverse(size)
+
+
+def check_linear_solver(choice: Any) -> None:
+    """Raise unless it is one.
+
+    **Raises:** `TypeError`.
+    """
+    by_name = choice is None or (isinstance(choice, str) and choice == "auto")
+    if not (by_name or isinstance(choice, AbstractLinearSolver | AbstractBlockSolver)):
+        raise TypeError(
+            'linear_solver must be "auto" or a solver such as jaxspark.linear.DenseLU() or '
+            f"jaxspark.linear.AcyclicNullSpace(); got {choice!r}."
+        )
 
 
 def structure_of(system: FlatSystem) -> Structure:

@@ -104,10 +104,13 @@ def _result(problem: Problem, end: Progress, first: RESULTS, ts: Any) -> RESULTS
     if end.events is not None:
         result = RESULTS.where(end.events.phase == OVER, end.events.verdict, result)
     if ts is not None:
-        # Only where `ts` is traced: else it was checked before.
-        low, high = jnp.minimum(problem.t0, problem.t1), jnp.maximum(problem.t0, problem.t1)
-        lost = (result == RESULTS.successful) & jnp.any((ts < low) | (ts > high))
+        # Only where times are traced: else they were checked before.
+        sign = jnp.where(problem.t1 < problem.t0, -1, 1).astype(ts.dtype)
+        inside = sign * jnp.concatenate([problem.t0[None], ts, problem.t1[None]])
+        lost = (result == RESULTS.successful) & ~jnp.all(jnp.diff(inside) >= 0)
         result = RESULTS.where(lost, RESULTS.time_outside, result)
+    finite = jnp.isfinite(problem.t0) & jnp.isfinite(problem.t1)
+    result = RESULTS.where(finite, result, RESULTS.nonfinite)
     return RESULTS.where(first == RESULTS.successful, result, first)
 
 

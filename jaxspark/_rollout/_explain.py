@@ -34,6 +34,9 @@ def explain(
         [`jaxspark.linear.RangeSpace`][] if no body has more than 8 joints, and a dense matrix, with
         a warning, up to 2000 unknowns and multipliers; else it refuses.
 
+    That is for SPARK methods. Explicit ones eliminate dense matrices up to 256 unknowns and
+    multipliers, and beyond that do the same, or what is given as `linear_solver`.
+
     It also tells whether the structure of the system spares RATTLE all unknowns but multipliers.
 
     **Arguments:**

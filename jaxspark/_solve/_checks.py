@@ -23,8 +23,10 @@ def check_kinds(system: Any, y0: Any, method: Any, steps: Any) -> None:
         raise TypeError(f"The method is told by its name: solve(system, y0, z0, method={y0!r}).")
     of_name = isinstance(method, str) and method == "auto"
     if not (method is None or isinstance(method, Method) or of_name):
+        kind = type(method)
         raise TypeError(
-            f'method must be one such as Gauss(3) or DOP853(), or "auto"; got {method!r}.'
+            "method must be one such as jaxspark.Gauss(3) or jaxspark.DOP853(), called, or "
+            f'"auto"; got {method!r} of the type {kind.__module__}.{kind.__qualname__}.'
         )
     if not (steps is None or isinstance(steps, KnownSteps)):
         raise TypeError(

@@ -23,7 +23,7 @@ from .._system import AbstractConstrainedSystem
 from .._tableau import RolloutMethod
 from ._integrators import integrator_of
 from ._options import Options, refuse_of_newton, refuse_of_tolerances
-from ._times import check_sizes, check_times, filled_tolerances
+from ._times import check_room, check_sizes, check_times, filled_tolerances
 
 
 class Task(NamedTuple):
@@ -72,11 +72,11 @@ def by_sizes(method: Any, task: Task) -> Solution:
         )
     if t1 is None:
         raise ValueError("Give the final time t1.")
+    check_room(options)
+    check_times(t0, t1, options.ts, dtype)
+    check_sizes(options.first_step, options.max_step)
     t0, t1 = jnp.asarray(t0, dtype), jnp.asarray(t1, dtype)
     ts = None if options.ts is None else jnp.asarray(options.ts, dtype)
-    saved = options.save_every is not None
-    check_times([t0, t1], ts, saved, options.dense, options.max_steps, options.max_events)
-    check_sizes(options.first_step, options.max_step)
     task = Task(system, start, (t0, t1), options, tolerance)
     longest = jnp.asarray(jnp.inf, dtype)
     if not isinstance(method, GGL):

@@ -4,11 +4,11 @@ from typing import Any
 
 from .._adaptive import GGLIntegrator, SparkIntegrator
 from .._explicit import ExplicitIntegrator, ExplicitMethod
-from .._kkt import LinearSolver
+from .._kkt import check_linear_solver, LinearSolver
 from .._motion import AbstractIntegrator
 from .._step import check_newton, NewtonOptions
 from .._stiff import GGL
-from .._tableau import AbstractSparkMethod
+from .._tableau import AbstractSparkMethod, RolloutMethod
 
 
 # A step of a size that follows from tolerances is better tried again, smaller.
@@ -22,6 +22,7 @@ def integrator_of(
 
     **Raises:** `TypeError` or `ValueError` if they do not fit together.
     """
+    check_linear_solver(linear_solver)
     if isinstance(method, ExplicitMethod):
         if newton is not None or not predict:
             raise ValueError(f"{method} solves no equations: newton and predict are not for it.")
@@ -36,8 +37,10 @@ def integrator_of(
             )
         return GGLIntegrator(method=method)
     if not isinstance(method, AbstractSparkMethod):
+        if not isinstance(method, RolloutMethod):
+            raise TypeError(f"method must be one such as Gauss(3) or DOP853(); got {method!r}.")
         raise TypeError(
-            f"The method {method!r} is for steps of known sizes: give "
+            f"The method {method!r} is for steps of known sizes: use jaxspark.solve with "
             "steps=jaxspark.EqualSteps(...)."
         )
     newton = NewtonOptions(max_iterations=MOST_ITERATIONS) if newton is None else newton

@@ -119,9 +119,9 @@ def solve(
         again with half its size, which costs less.
     - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
         [`jaxspark.linear.explain`][]), or for instance [`jaxspark.linear.AcyclicNullSpace`][]; not
-        for `GGL`. Explicit methods take solvers of blocks alone, and by default from 256 velocities
-        and multipliers on. By default steps of `Lobatto(2)` of known sizes solve for multipliers
-        alone, where the system allows it.
+        for `GGL`. Explicit methods take solvers of blocks alone, and by default beyond 256
+        velocities and multipliers. By default steps of `Lobatto(2)` of known sizes solve for
+        multipliers alone, where the system allows it.
     - `predict`: whether Newton starts from the last step's extrapolated stages.
     - `consistency_tol`: initial constraint residuals above this, times 1 plus the size of the
         state, are refused. `"auto"`: the square root of the machine epsilon. `None` skips

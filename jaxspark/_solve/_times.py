@@ -3,9 +3,12 @@
 from numbers import Integral
 from typing import Any
 
+import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
+
+from ._options import Options
 
 
 def check_sizes(first_step: Any, max_step: Any) -> None:
@@ -13,40 +16,57 @@ def check_sizes(first_step: Any, max_step: Any) -> None:
     for name, value in (("first_step", first_step), ("max_step", max_step)):
         if value is None or isinstance(value, jax.core.Tracer):
             continue
-        if np.ndim(value) or not np.asarray(value) > 0:
+        number = np.asarray(value)
+        if number.ndim or number.dtype.kind not in "fiu" or not number > 0:
             raise ValueError(f"{name} must be a positive number; got {value!r}.")
 
 
-def check_times(
-    times: list[Any], ts: Any, every: bool, dense: bool, max_steps: Any, max_events: Any
-) -> None:
-    """Times are finite, in order, and what is to be saved has room."""
-    if every and ts is not None:
+def check_room(options: Options) -> None:
+    """What is to be saved has room."""
+    if options.save_every is not None and options.ts is not None:
         raise ValueError("Give either ts or save_every.")
-    if max_steps is None and (every or dense):
+    if options.max_steps is None and (options.save_every is not None or options.dense):
         raise ValueError("save_every and dense=True need room for all steps: give max_steps.")
-    for name, value in (("max_steps", max_steps), ("max_events", max_events)):
+    numbers = {"max_steps": options.max_steps, "max_events": options.max_events}
+    for name, value in numbers.items():
         if name == "max_steps" and value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
             raise ValueError(f"{name} must be a positive Python integer; got {value!r}.")
-    if any(t.ndim for t in times):
+
+
+def check_times(t0: Any, t1: Any, ts: Any, dtype: Any) -> None:
+    """Times are finite and in order, those that are known.
+
+    Before they become arrays of JAX: inside of `jax.jit` all of these are traced.
+    """
+    if _shape(t0, dtype) or _shape(t1, dtype):
         raise ValueError("t0 and t1 must be scalars; use jax.vmap for a batch of them.")
-    if ts is not None and jnp.ndim(ts) != 1:
-        raise ValueError(f"ts must be a vector of times; its shape is {jnp.shape(ts)}.")
-    if ts is not None and ts.size == 0:
+    shape = (1,) if ts is None else _shape(ts, dtype)
+    if len(shape) != 1:
+        raise ValueError(f"ts must be a vector of times; its shape is {shape}.")
+    if shape == (0,):
         raise ValueError("ts has no times in it; leave it out to save the start and the end.")
-    if any(isinstance(x, jax.core.Tracer) for x in (*times, ts)):
+    known = [_known(t, dtype) for t in (t0, t1)]
+    if any(t is not None and not np.isfinite(t) for t in known):
+        raise ValueError(f"t0 and t1 must be finite; got {t0} and {t1}.")
+    times, (first, last) = None if ts is None else _known(ts, dtype), known
+    if times is None or first is None or last is None:
         return
-    # NumPy's: operations of JAX are traced inside of `jax.jit`, those on known numbers, too.
-    first, last = (np.asarray(t) for t in times)
-    if not (np.isfinite(first) and np.isfinite(last)):
-        raise ValueError(f"t0 and t1 must be finite; got {first} and {last}.")
-    if ts is not None:
-        forward = 1 if last >= first else -1
-        inside = np.concatenate([[first], np.asarray(ts), [last]]) * forward
-        if not np.all(np.diff(inside) >= 0):
-            raise ValueError("ts must be in the order of time, and between t0 and t1.")
+    forward = 1 if last >= first else -1
+    if not np.all(np.diff(np.concatenate([[first], times, [last]]) * forward) >= 0):
+        raise ValueError("ts must be in the order of time, and between t0 and t1.")
+
+
+def _known(value: Any, dtype: Any) -> np.ndarray | None:
+    """As an array of NumPy; `None` if it, or a part of it, is traced."""
+    traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(value))
+    return None if traced else np.asarray(value, dtype)
+
+
+def _shape(value: Any, dtype: Any) -> tuple[int, ...]:
+    known = _known(value, dtype)
+    return jnp.asarray(value, dtype).shape if known is None else known.shape
 
 
 def filled_tolerances(rtol: Any, atol: Any, dtype: Any) -> tuple[Any, Any]:

@@ -54,7 +54,9 @@ def damp_start(
     tolerance has to be resolved, by thousands of steps if need be. Where it does not matter,
 
         start = jaxspark.stiff.damp_start(system, y0, z0, args, h=1e-2)
-        jaxspark.solve(system, method, start.y, start.z, args, t0=start.t, t1=t1, first_step=1e-2)
+        jaxspark.solve(
+            system, start.y, start.z, args, method=method, t0=start.t, t1=t1, first_step=1e-2
+        )
 
     continues with the slow motion. Every step divides the amplitude of an oscillation of
     frequency `omega` by about `omega h`. The first leaves velocities of the displaced springs, the

@@ -114,7 +114,9 @@ class ConstrainedSystem(AbstractConstrainedSystem):
     **Arguments:**
 
     - `f`: `f(t, y, z, args)`, the forces but those of the constraints, structured as `z`.
-    - `v`: `v(t, y, z, args)`, structured as `y`. Default `z`.
+    - `v`: `v(t, y, z, args)`, structured as `y`. Default `z`. With holonomic constraints and the
+        default `r` it must be affine in `z`, which is not checked: of one that is not, methods
+        take different constraint forces for ideal.
     - `p`: `p(t, y, z, args)`, the momenta, structured as `z`. Default `z`.
     - `g`: `g(t, y, args)`, the holonomic constraints.
     - `r`: `r(t, y, lam, args)`, the holonomic constraint forces, structured as `z`.
