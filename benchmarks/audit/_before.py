@@ -1,6 +1,7 @@
-"""The version before, under the names of now: what `_work` runs with both."""
+"""The version before, under the names of now: run before `_work`, whose imports need these."""
 
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import diffrax
@@ -8,11 +9,14 @@ import diffrax
 import jaxspark
 
 
-def rename() -> None:
-    """Give the package, if it is the version before, what `_methods` takes from that of now.
+ROOMS = ("batch", "diagnostics", "linear", "methods", "stiff")
 
-    There `method` came second, and explicit methods were solvers of diffrax, inside
-    `jaxspark.Projected`.
+
+def rename() -> None:
+    """Give the package, if it is the version before, what benchmarks take from that of now.
+
+    There all names were at the top, `method` came second, and explicit methods were solvers of
+    diffrax, inside `jaxspark.Projected`.
     """
     package: Any = jaxspark
     if hasattr(package, "methods"):
@@ -24,8 +28,14 @@ def rename() -> None:
             return _projected(package, system, method, (y, z), args, **options)
         return own(system, method, y, z, args, **options)
 
-    package.solve, package.Tsit5 = solve, diffrax.Tsit5
-    package.methods = SimpleNamespace(ExplicitMethod=diffrax.AbstractERK, Dopri8=diffrax.Dopri8)
+    package.solve = solve
+    package.ExplicitMethod = diffrax.AbstractERK
+    package.Tsit5, package.Dopri8 = diffrax.Tsit5, diffrax.Dopri8
+    for name in ROOMS:
+        room: Any = ModuleType(f"jaxspark.{name}")
+        room.__getattr__ = lambda wanted: getattr(package, wanted)
+        setattr(package, name, room)
+        sys.modules[room.__name__] = room
 
 
 def _projected(

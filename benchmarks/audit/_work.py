@@ -1,6 +1,6 @@
 """Work of one version of jaxspark, as JSON: what `_against` runs with the version before, too.
 
-python -m benchmarks.audit._work steps TINY, or cost TINY; the version is that of PYTHONPATH.
+`_against.PROGRAM` with steps or cost, and tiny or full; the version is that of PYTHONPATH.
 """
 
 import json
@@ -13,14 +13,9 @@ import numpy as np
 
 import jaxspark
 
-from ._before import rename
-
-
-rename()
-
-from ._cells import outcomes  # noqa: E402
-from ._members import MECHANISMS  # noqa: E402
-from ._methods import Method, METHODS  # noqa: E402
+from ._cells import outcomes
+from ._members import MECHANISMS
+from ._methods import Method, METHODS
 
 
 SMOOTH = ("pendulum", "snakeboard", "slider_crank", "appell_hamel", "rattleback", "heavy_top")
