@@ -84,6 +84,8 @@ def _one(links: int, stages: int, steps: int, batch_steps: int) -> Iterator[Figu
             f"{what}: value-and-gradient over value, {parameters} parameters, {keep} kept",
             gradient.run / value.run, 2.2, ".2f",
         )  # fmt: skip
+        cost = f"{gradient.run / steps * 1e6:.2f}"
+        yield note(f"{what}: microseconds a step, value and gradient, {keep} kept", cost)
     yield at_most(f"{what}: compile seconds, value", value.compile, 3, ".2f")
     yield at_most(f"{what}: compile seconds, gradient", kept.compile, 8, ".2f")
     yield note(f"{what}: compile seconds, vmap of 1024", f"{many.compile:.2f}")

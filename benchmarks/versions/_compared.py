@@ -11,7 +11,9 @@ from ._on import Done, LOWEST, NEWEST, run_on
 # Machines are noisy by as much in an hour: what is little above this is to be measured again.
 MOST = 1.10
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-TIMES = re.compile(r"seconds|\bms\b|CPU s\b|a second|over that of the value|over value")
+TIMES = re.compile(r"seconds|\bms\b|CPU s\b|a second")
+# What is a quotient of two costs, both of which are compared, is none.
+QUOTIENTS = re.compile(r"over that of the value|over value")
 RATES = re.compile(r"per CPU s|a second")
 # No release of these is for all versions of NumPy that are supported: pip would search for long.
 PEERS = "casadi exudyn 'mujoco<4' scikit-sundae solve_dae numba==0.60.0 llvmlite==0.43.0"
@@ -69,8 +71,8 @@ def lines_of(done: Done) -> dict[str, str]:
 
 
 def timed(name: str) -> bool:
-    """Whether a figure is a time, or one over another."""
-    return TIMES.search(name) is not None
+    """Whether a figure is a cost: a time, or a rate."""
+    return TIMES.search(name) is not None and QUOTIENTS.search(name) is None
 
 
 def ratio_of(value: str, other: str) -> float:
