@@ -143,7 +143,8 @@ def test_coefficients_are_those_of_diffrax(name):
     np.testing.assert_allclose(method.c[1:], table.c[: kept - 1], rtol=0, atol=1e-14)
     K = jnp.asarray(np.random.default_rng(0).normal(size=(kept, 2)))
     estimate = method.estimate(0.1, K[0], K[1], K)
-    np.testing.assert_allclose(estimate, 0.3 * table.b_error[:kept] @ K, rtol=1e-13)
+    safety = 18 if method.order <= 5 else 3
+    np.testing.assert_allclose(estimate, 0.1 * safety * table.b_error[:kept] @ K, rtol=1e-13)
 
 
 def swing(gravity, method, adjoint, saveat=None):

@@ -30,8 +30,8 @@ def start_of(problem):
 def run(problem, method, y0, z0, args, tolerance, **options):
     options = {"first_step": 1e-2, **options}
     return jaxspark.solve(
-        problem.system, y0, z0, args, method=GGL(method), t1=problem.t_end, rtol=tolerance,
-        max_steps=512, throw=False, **options,
+        problem.system, y0, z0, args, method=GGL(method, error_norm="slow motion"),
+        t1=problem.t_end, rtol=tolerance, max_steps=512, throw=False, **options,
     )  # fmt: skip
 
 
@@ -116,6 +116,39 @@ def test_springs_displaced_by_less_than_the_tolerance(stages):
             assert int(found.stats.num_failed_steps) == 0
             assert int(found.stats.num_steps) <= most
             assert np.max(np.abs(np.asarray(found.y1)[:2] - slow)) <= 2 * tolerance
+
+
+def test_velocities_count_unless_the_motion_is_to_be_slow():
+    """A force that jumps: velocities as accurate as coordinates, or to the root of the tolerance.
+
+    A mass of 1 kg at rest, on which 3 N act from `at` to the end.
+    """
+    at, tolerance = 0.437, 1e-8
+    system = jaxspark.ConstrainedSystem(lambda t, y, z, at: jnp.where(t < at, 0.0, 3.0)[None])
+    start = jnp.zeros(1), jnp.zeros(1)
+
+    def worst(norm):
+        found = jaxspark.solve(
+            system, *start, at, method=GGL(RadauIIA(3), error_norm=norm), t1=1.0, rtol=tolerance,
+            max_step=0.1,
+        )  # fmt: skip
+        off = found.y1[0] - 1.5 * (1 - at) ** 2, found.z1[0] - 3 * (1 - at)
+        return max(abs(float(x)) for x in off)
+
+    assert worst("positions and velocities") <= 10 * tolerance
+    assert worst("slow motion") >= 300 * tolerance
+
+
+def test_a_bump_in_a_motion_that_is_quiet_is_not_missed():
+    """A pulse `cos^4` of 1.6 s, in ten seconds at rest: its integral is 3/8 of its length."""
+
+    def pulse(t, y, z, args):
+        x = (t - 7.7) / 1.6
+        return jnp.where(jnp.abs(x) < 0.5, jnp.cos(jnp.pi * x) ** 4, 0.0)[None]
+
+    system, start = jaxspark.ConstrainedSystem(pulse), (jnp.zeros(1), jnp.zeros(1))
+    found = jaxspark.solve(system, *start, None, method=GGL(RadauIIA(3)), t1=10.0, rtol=1e-6)
+    assert abs(float(found.z1[0]) - 0.6) <= 1e-5
 
 
 def test_no_false_convergence():

@@ -21,6 +21,7 @@ from ..problems import (
     yen_petzold_linear,
     yen_petzold_spring,
 )
+from ._solvers import SLOW
 
 
 STIFFNESSES = tuple(10.0**-k for k in range(3, 9))
@@ -71,8 +72,9 @@ def _six_decades(name: str, key: str, off: float) -> Iterator[Figure]:
 
         def one(eps, y0):
             return jaxspark.solve(
-                system, y0, jnp.zeros_like(y0), {"eps": eps}, method=GGL(METHODS[key]), t1=2.0,
-                rtol=tolerance, first_step=1e-2, throw=False,
+                system, y0, jnp.zeros_like(y0), {"eps": eps},
+                method=GGL(METHODS[key], error_norm=SLOW), t1=2.0, rtol=tolerance,
+                first_step=1e-2, throw=False,
             )  # fmt: skip
 
         return jax.vmap(one)(eps, y0)
@@ -119,13 +121,13 @@ def _slow(rigid: Problem) -> np.ndarray:
 
 def _exact(problem: Problem) -> np.ndarray:
     """The end with all oscillations resolved."""
-    return np.asarray(_solve(problem, GGL(RadauIIA(5)), 1e-11, 1e-4).y1)
+    return np.asarray(_solve(problem, GGL(RadauIIA(5), error_norm=SLOW), 1e-11, 1e-4).y1)
 
 
 def _false_convergence() -> Iterator[Figure]:
     """A residual that meets a stiffness of `1e16` must not pass for one that converges."""
     problem = spring_pendulum(1e-8, 1e-6)
-    solution = _solve(problem, GGL(RadauIIA(3)), 1e-5, 1e-2)
+    solution = _solve(problem, GGL(RadauIIA(3), error_norm=SLOW), 1e-5, 1e-2)
     error = np.max(np.abs(np.asarray(solution.y1)[:2] - _slow(rigid_pendulum())))
     yield at_most("spring pendulum off by 1e-6, eps 1e-8, Radau IIA(3), 1e-5: error", error, 1e-6)
 
@@ -168,8 +170,8 @@ def _bushing() -> Iterator[Figure]:
     for key, method in METHODS.items():
         what = f"bushing, eps 1e-6, {key}, tolerance 1e-4"
         found = jaxspark.solve(
-            problem.system, rest, slow, problem.args, method=GGL(method), t1=1.0, rtol=1e-4,
-            first_step=1e-3,
+            problem.system, rest, slow, problem.args, method=GGL(method, error_norm=SLOW),
+            t1=1.0, rtol=1e-4, first_step=1e-3,
         )  # fmt: skip
         yield at_most(f"{what}, from rest: steps", int(found.stats.num_steps), 8, ".0f")
         iterations = int(found.stats.newton_iterations)
@@ -179,8 +181,8 @@ def _bushing() -> Iterator[Figure]:
             problem.system, problem.y0, problem.z0, problem.args, h=1e-2, rtol=1e-4
         )
         found = jaxspark.solve(
-            problem.system, start.y, start.z, problem.args, method=GGL(method), t0=start.t, t1=1.0,
-            rtol=1e-4, first_step=1e-2,
+            problem.system, start.y, start.z, problem.args, method=GGL(method, error_norm=SLOW),
+            t0=start.t, t1=1.0, rtol=1e-4, first_step=1e-2,
         )  # fmt: skip
         steps = 3 + int(found.stats.num_steps)
         yield at_most(f"{what}, printed start, damped: steps", steps, 17, ".0f")

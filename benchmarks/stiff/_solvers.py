@@ -16,6 +16,7 @@ from .. import peers, problems
 MAX_STEPS, MAX_EVALUATIONS = 20_000, 20_000
 RADAU3, RADAU2 = "GGL Radau IIA(3)", "GGL Radau IIA(2)"
 GAUSS, BDF, FORCES = "Gauss(3)", "BDF2-CM", ", forces"
+SLOW = "slow motion"
 
 
 class Case(NamedTuple):
@@ -122,8 +123,8 @@ def ours(name: str) -> list[Method]:
     """All of our methods for a problem."""
     problem = PROBLEMS[name].build(1e-4)
     return [
-        spark(RADAU3, jaxspark.GGL(jaxspark.RadauIIA(3)), problem),
-        spark(RADAU2, jaxspark.GGL(jaxspark.RadauIIA(2)), problem),
+        spark(RADAU3, jaxspark.GGL(jaxspark.RadauIIA(3), error_norm=SLOW), problem),
+        spark(RADAU2, jaxspark.GGL(jaxspark.RadauIIA(2), error_norm=SLOW), problem),
         spark(GAUSS, jaxspark.Gauss(3), problem),
         bdf(problem),
     ]

@@ -44,9 +44,8 @@ class Memory(NamedTuple):
 class GGLSteps(ImplicitSteps):
     """Steps of a stiff method.
 
-    The error is measured on the independent coordinates and the step size times the independent
-    velocities. It grows with the power `error_order` of the step size, by which alone that is
-    controlled.
+    The error is measured on independent coordinates and velocities. It grows with the power
+    `error_order` of the step size, by which alone that is controlled.
 
     **Arguments:**
 
@@ -111,7 +110,7 @@ class GGLSteps(ImplicitSteps):
         rates, ends = (system.velocity(t, y, z), zdot), (end.y, end.z)
         error_y, error_z = step_error(
             system, coefficients, t + h, (y, z), size, end.stages, rates, ends, weights,
-            velocities=self.method.error_norm != "positions",
+            self.method.error_norm,
         )  # fmt: skip
         last = jnp.asarray(coefficients.W[-1], z.dtype)[:, None]
         zdot = jnp.sum(last * (end.stages.z - z[None, :]), 0) / size

@@ -79,9 +79,9 @@ def by_sizes(method: Any, task: Task) -> Solution:
     ts = None if options.ts is None else jnp.asarray(options.ts, dtype)
     task = Task(system, start, (t0, t1), options, tolerance)
     longest = jnp.asarray(jnp.inf, dtype)
-    if not isinstance(method, GGL):
+    if not (isinstance(method, GGL) and method.of_slow_motion):
         longest = LARGEST * jnp.abs(t1 - t0)
-    elif not isinstance(options.steps, EqualSteps):
+    if isinstance(method, GGL) and not isinstance(options.steps, EqualSteps):
         _, atol = filled_tolerances(options.rtol, options.atol, dtype)
         if not isinstance(atol, jax.core.Tracer) and atol == 0:
             raise ValueError("jaxspark.GGL needs atol > 0: coordinates may pass through zero.")

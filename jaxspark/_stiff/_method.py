@@ -8,21 +8,22 @@ from ._coefficients import ggl_coefficients, GGLCoefficients
 from ._newton import NewtonMode
 
 
-ERROR_NORMS = ("positions and velocities", "positions")
+ERROR_NORMS = ("positions and velocities", "slow motion", "positions")
 
 
 @dataclasses.dataclass(frozen=True)
 class GGL:
     """A method that damps, on the stabilised index-2 form: steps are those of the slow motion.
 
-    `jaxspark.solve(system, jaxspark.GGL(jaxspark.RadauIIA(3)), ...)` integrates mechanisms with
-    stiff springs, bushings or beams, once their oscillations are damped or as small as the
-    tolerance, with steps that do not depend on the stiffness, and may be as long as the interval:
-    what happens within a step, in a motion that is otherwise quiet, is missed unless `max_step` is
-    given.
+    `jaxspark.solve(system, ..., method=jaxspark.GGL(jaxspark.RadauIIA(3)))` integrates mechanisms
+    with stiff springs, bushings or beams, once their oscillations are damped or as small as the
+    tolerance, with steps that do not depend on the stiffness.
 
-    The error of velocities counts times the step size, and only that of a single step: velocities
-    are less accurate than coordinates, by far where forces jump.
+    With `error_norm="slow motion"` the error of velocities counts times the step size, and steps
+    may be as long as the interval: fewer steps for what is slow and smooth, while oscillations of
+    velocities that the steps damp go unheeded. Velocities are then less accurate than coordinates,
+    by far where forces jump, and what happens within a step, in a motion that is otherwise quiet,
+    is missed unless `max_step` is given.
 
     Declare stiff potentials by [`jaxspark.stiff.Elongated`][]. Left in the forces they are
     integrated, too, but Newton's iteration then meets forces that are far from linear, which is
@@ -32,8 +33,8 @@ class GGL:
 
     - `method`: `RadauIIA(2)`, for what oscillates; `RadauIIA(3)`, in general; or
         `Lobatto(3, "C", "C", "C")`.
-    - `error_norm`: whether the error is measured on the independent `"positions"` alone, or on
-        `"positions and velocities"`, these times the step size.
+    - `error_norm`: what the error is measured on, of independent coordinates: `"positions and
+        velocities"`; `"slow motion"`, the velocities times the step size; `"positions"` alone.
     - `newton`: at which multipliers the matrix of Newton's iteration is taken: `"g0"`, 0 in the
         first iteration and those just found afterwards; `"gl"`, those of the last step at first;
         `"fcm"`, 0 always.
@@ -58,6 +59,11 @@ class GGL:
         if self.error_norm not in ERROR_NORMS:
             raise ValueError(f"error_norm must be one of {ERROR_NORMS}; got {self.error_norm!r}.")
         ggl_coefficients(self.method.tableau)
+
+    @property
+    def of_slow_motion(self) -> bool:
+        """Whether a step may be as long as the slow motion allows."""
+        return self.error_norm != "positions and velocities"
 
     @property
     def coefficients(self) -> GGLCoefficients:

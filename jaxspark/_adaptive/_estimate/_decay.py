@@ -18,7 +18,7 @@ MIDDLE = 0.3
 # Coefficients this far below their envelope tell no rates: an oscillation is at a zero of theirs.
 PHASE = 0.3
 # Rates that grow by more than this from degree to degree or step to step go on growing.
-DEADBAND = 3.0
+DEADBAND = 2.0
 # No rate grows by more than this.
 LARGEST = 1e3
 # Coefficients that decay by less than this per degree are not those of a smooth motion.
@@ -91,6 +91,19 @@ def rate_between(
     return limit(degree) * jnp.sqrt(jnp.minimum(_ratio(size, below, 1.0), 1))
 
 
+def following_rate(following: FloatScalar, usual: Sequence[FloatScalar], top: int) -> FloatScalar:
+    """The rate that `|a_{q+1}|` tells by changes since the last step, next to what was before.
+
+    Next to `|a_{q-1}|` of this step it would tell less: that, too, is larger where there is a kink.
+
+    **Arguments:**
+
+    - `usual`: `b_k^2` as the steps before let expect it, up to `q`.
+    """
+    below = jnp.sqrt(usual[-2]) / double_factorial(top - 1)
+    return limit(top + 1) * jnp.sqrt(jnp.minimum(_ratio(following, below, 1.0), 1))
+
+
 def growth(rate: FloatScalar, expected: FloatScalar) -> FloatScalar:
     """By how much a rate exceeds what is expected of a smooth motion; at least 1."""
     # Rates below this are those of rounding errors.
@@ -115,21 +128,21 @@ def extrapolated(rate: FloatScalar, growth: FloatScalar, top: int, degrees: int)
 def largest_growth(
     sizes: Sequence[FloatScalar],
     odd: FloatScalar | None,
-    following: FloatScalar,
+    ahead: FloatScalar,
     rate: FloatScalar,
     expected: FloatScalar,
     remembered: Sequence[FloatScalar],
     known: BoolScalar,
     top: int,
-) -> tuple[FloatScalar, FloatScalar]:
-    r"""How much faster than smooth motions' the rates grow, of degrees like `q` and unlike.
+) -> tuple[FloatScalar, FloatScalar, FloatScalar]:
+    r"""How much faster than smooth motions' the rates grow: of degrees like `q`, unlike, and ahead.
 
     Compared with the rate of the last step, and with that of one degree lower, are
 
         zeta_1 = L_q     sqrt(|a_q| / |a_{q-2}|),
         zeta_2 = L_{q-1} sqrt(|a_{q-1}| / |a_{q-3}|),
         zeta_3 = L_{q+1} sqrt((q+1)/(2q+1) |odd| / |a_{q-1}|),
-        zeta_4 = L_{q+1} sqrt(|a_{q+1}| / |a_{q-1}|).
+        zeta_4 = L_{q+1} sqrt(|a_{q+1}| / |a_{q-1}|), the latter of the steps before.
 
     The coefficients of a jump of size `J` at `xi` are `J (P_{k-1} - P_{k+1})(xi) / 2`, which decay
     as `k^{-1/2}`, those of a kink as `k^{-3/2}`: their rates grow with the degree.
@@ -138,10 +151,12 @@ def largest_growth(
 
     - `sizes`: `|a_k|` up to `k = q`.
     - `odd`: the size of what the defects do not have in common, if `top` is `q`.
-    - `following`: `|a_{q+1}|` by the change of `a_q` since the last step; 0 if it is not known.
+    - `ahead`: `zeta_4`; 0 if it is not known.
     - `rate`, `expected`: the rate of this step, and of the last one in units of this one.
     - `remembered`: `b_k^2` as steps before let expect it, of the same degrees.
     - `known`: whether there was a last step.
+
+    **Returns:** the growth of `zeta_1`, `zeta_3` and `zeta_4`, of `zeta_2`, and of `zeta_4`.
     """
     if len(sizes) == 4:
         a0, a1, a2, a3 = sizes
@@ -154,13 +169,12 @@ def largest_growth(
     else:
         usual = jnp.where(known, expected, rate)
         like = unlike = growth(rate, usual)
+    hidden = growth(ahead, jnp.where(known, expected, rate))
     if odd is not None and len(sizes) >= 3:
         beside = (top + 1) / (2 * top + 1) * odd
-        for size in (beside, following):
-            envelope = sizes[-1] * sizes[-3]
-            higher = rate_between(size, sizes[-2], envelope, remembered[-2], top + 1)
-            like = jnp.maximum(like, growth(higher, usual))
-    return like, unlike
+        higher = rate_between(beside, sizes[-2], sizes[-1] * sizes[-3], remembered[-2], top + 1)
+        like = jnp.maximum(like, jnp.maximum(growth(higher, usual), hidden))
+    return like, unlike, hidden
 
 
 def _ratio(a: FloatScalar, b: FloatScalar, otherwise: float) -> Float[Array, ""]:

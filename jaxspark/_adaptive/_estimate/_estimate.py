@@ -10,13 +10,19 @@ from ..._jax_internals import mix
 from ..._step import ModifiedJacobian, Stages
 from ..._system import FlatSystem
 from ..._tableau import SparkTableau
-from ._decay import decay_rate, extrapolated, largest_growth, MIDDLE, PHASE, scaled_squares
+from ._decay import (
+    decay_rate,
+    extrapolated,
+    following_rate,
+    largest_growth,
+    MIDDLE,
+    PHASE,
+    scaled_squares,
+)
 from ._ends import free_parts
 from ._expansion import double_factorial, Expansion, expansion
 
 
-# The errors of all the radians of a motion add up: so many of them are allowed for.
-RADIANS = 10.0
 # By how much the square of a motion's amplitude falls at most, for each unit of the rate.
 FADING = 2.0
 # Squares of coefficients may exceed what is expected of them by this.
@@ -30,20 +36,20 @@ class History(eqx.Module):
 
     - `power`: the square of `b_k` of the lowest degree, in any phase.
     - `rate`: that of the decay of the coefficients, per time.
-    - `highest`: `h a_q`.
+    - `highest`: `h a_{q-1}`, with all its parts, and `h a_q`.
     - `h`: the step size; 0 before the first step.
     """
 
     power: FloatScalar
     rate: FloatScalar
-    highest: Float[Array, " nz"]
+    highest: Float[Array, "2 nz"]
     h: FloatScalar
 
 
 def no_history(z: Float[Array, " nz"]) -> History:
     """The history before the first step."""
     none = jnp.zeros((), z.dtype)
-    return History(none, none, jnp.zeros_like(z), none)
+    return History(none, none, jnp.zeros((2, z.size), z.dtype), none)
 
 
 class StepError(eqx.Module):
@@ -82,17 +88,21 @@ def estimate(
     of an oscillation, which is `2^p C b_p` with `b_k = (2k - 1)!! |a_k|`. From `b_q` there it
     takes `m = p - 1 - q` more rates `zeta` of the decay, that of smooth motions if the
     coefficients behave like theirs, else as much as there may be, `Z_e = Z(m)` and from `b_{q-1}`
-    `Z_o = Z(m + 1)`. The estimate is, entry by entry,
+    `Z_o = Z(m + 1)`. With `d`, by which `h a_{q-1}` differs from what the step before lets expect,
+    and its `Z_d`, 0 unless `d` is larger than that of a smooth motion, the estimate is, entry by
+    entry, for `R` radians,
 
-        E_z = 10 C 2^(p-1) sqrt( (Z_e (2q-1)!!)^2 (even^2 + odd^2) + (Z_o (2q-3)!! h a_{q-1})^2 ),
+        E_z = R C 2^(p-1) sqrt( (Z_e (2q-1)!!)^2 (even^2 + odd^2) + (Z_o (2q-3)!! h a_{q-1})^2
+                                + (Z_d (2q-1)!! d)^2 ),
 
-    and `E_y` is `h/2 |v_z .|` of the same with `even` replaced by `h a_{q-1}`, and `h a_{q-1}` by
-    `h a_{q-2}`. For smooth motions this is the error made in ten radians, in every phase, so that
-    the error at a given time is proportional to it. For a jump `J` inside the step it is
-    `K h |a_q|`, `K` between 0.5 and 2, as large as the error itself, at most `h J max b_i / 2`.
+    and `E_y` is `h/2 |v_z .|` of the first and third term with `even` replaced by `h a_{q-1}`, and
+    `h a_{q-1}` by `h a_{q-2}`. For smooth motions this is the error made in so many radians, in
+    every phase, so that the error at a given time is proportional to it. For a jump `J` inside the
+    step it is at least `K h |a_q|`, `K` between 0.5 and 2, as large as the error itself, at most
+    `h J max b_i / 2`.
 
     What it cannot see: a bump between all nodes and ends of a step; and a kink or a jump in a step
-    whose smooth `a_q` is larger, for no datum of one step tells the two apart.
+    whose smooth coefficients are larger, for no datum of two steps tells them apart.
 
     **Arguments:**
 
@@ -114,42 +124,77 @@ def estimate(
     values = jnp.concatenate([jnp.zeros_like(z0)[None, :], stages.z - z0[None, :]])
     lowest = max(known.degree - 3, 0)
     rows = mix(known.rows[lowest:], values)
-    a, defects = free_parts(flat, known, jacobian, t0, start, h, stages, rows)
+    unlike_before = rows[-3] - _continued(known, h, history)
+    free = jnp.concatenate([rows[:-2], unlike_before[None], rows[-2:]])
+    a, defects = free_parts(flat, known, jacobian, t0, start, h, stages, free)
     even, odd = _parts(known, defects)
+    # Of a polynomial that collocates at the end a_{q-1} is less accurate.
+    unlike_before = jnp.zeros_like(even) if known.collocates_end else a[-1]
+    changes = _changes(known, even, unlike_before, h, history)
     # Up to the top; methods of low order use less than they could.
-    a = jnp.concatenate([a, even[None]])[: known.top + 1 - lowest]
+    a = jnp.concatenate([a[:-1], even[None]])[: known.top + 1 - lowest]
 
-    change = _change(known, even, h, history)
-    measured = jnp.concatenate([a, jnp.stack([odd, change, rows[0]])])
+    measured = jnp.concatenate([a, odd[None], changes, rows[:1]])
     sizes = jnp.sqrt(jnp.abs(jnp.sum(measured * jacobian.p_z.times(measured), 1)))
-    like, unlike, rate, power = _factors(known, list(sizes[:-3]), sizes[-3:], h, history)
+    others = jnp.stack([sizes[-4], jnp.maximum(sizes[-3], sizes[-2]), sizes[-1]])
+    like, unlike, hidden, rate, power = _factors(known, list(sizes[:-4]), others, h, history)
 
-    scale = RADIANS * known.constant * 2.0 ** (known.order - 1)
+    scale = known.radians * known.constant * 2.0 ** (known.order - 1)
     weights = [float(double_factorial(k)) for k in range(known.top + 1 - len(a), known.top + 1)]
     b = [jnp.zeros_like(z0)] * 2 + [weight * x for weight, x in zip(weights, a, strict=True)]
-    odd = weights[-1] * odd if known.top == known.degree else jnp.zeros_like(odd)
+    beside = weights[-1] * jnp.stack([odd, unlike_before])
+    odd, unlike_before = beside if known.top == known.degree else jnp.zeros_like(beside)
 
     def along(x):
         moves = x if jacobian.v_z is None else jacobian.v_z.times(x[None, :])[0]
         return h / 2 * moves
 
-    error_z = scale * jnp.sqrt(like**2 * (b[-1] ** 2 + odd**2) + (unlike * b[-2]) ** 2)
-    error_y = scale * jnp.hypot(like * along(b[-2]), unlike * along(b[-3]))
-    return StepError(error_y, error_z, History(power, rate / jnp.abs(h), even, h))
+    error_z = (
+        like**2 * (b[-1] ** 2 + odd**2) + (unlike * b[-2]) ** 2 + (hidden * unlike_before) ** 2
+    )
+    error_y = jnp.hypot(like * along(b[-2]), unlike * along(b[-3]))
+    highest = jnp.stack([rows[-3], even])
+    new = History(power, rate / jnp.abs(h), highest, h)
+    return StepError(scale * error_y, scale * jnp.sqrt(error_z), new)
 
 
-def _change(
-    known: Expansion, even: Float[Array, " nz"], h: FloatScalar, history: History
-) -> Float[Array, " nz"]:
-    """`h a_{q+1}` of a smooth motion, by the change since the last step; 0 if that is unlike.
+def _continued(known: Expansion, h: FloatScalar, history: History) -> Float[Array, " nz"]:
+    r"""`h a_{q-1}` of the polynomial of the step before, with `h a_q`, continued to this step.
 
-    `b_{q+1} = h/2 d b_q / dt`, with `b_q` proportional to `h^{q+1}`.
+    In the variable of this step that of the step before is `1 + rho + rho x`, `rho` the ratio of
+    both sizes: of `P_q` there the coefficient of `P_{q-1}(x)` is `(2q - 1)(1 + rho) rho^{q-1}`.
     """
-    ratio = h / jnp.where(history.h == 0, 1, history.h)
+    q, ratio = known.degree, _ratio_of_steps(h, history)
+    last, highest = history.highest
+    return ratio**q * (last + (2 * q - 1) * (1 + ratio) * highest)
+
+
+def _changes(
+    known: Expansion,
+    even: Float[Array, " nz"],
+    unlike_before: Float[Array, " nz"],
+    h: FloatScalar,
+    history: History,
+) -> Float[Array, "2 nz"]:
+    r"""`h a_{q+1}` of a smooth motion, by two changes since the last step; 0 if that is unlike.
+
+    `b_{q+1} = h/2 d b_q / dt`, with `b_q` proportional to `h^{q+1}`. And of `P_{q+1}(1 + rho +
+    rho x)` the coefficient of `P_{q-1}(x)` is `(4 q^2 - 1)/2 rho^{q-1} ((1 + rho)^2 + (rho^2 - 1) /
+    (2q + 1))`: by so much of `a_{q+1}` differs `a_{q-1}` from what the step before lets expect. A
+    kink in the middle of a step, of whose coefficients every other one vanishes, is seen by one of
+    both.
+    """
+    q, ratio = known.degree, _ratio_of_steps(h, history)
     alike = (history.h != 0) & (jnp.abs(ratio) <= LARGEST_RATIO)
-    change = even - ratio ** (known.degree + 1) * history.highest
-    weight = ratio / (1 + ratio) / (2 * known.degree + 1)
-    return jnp.where(alike, weight * change, 0)
+    first = even - ratio ** (q + 1) * history.highest[1]
+    first = first * ratio / (1 + ratio) / (2 * q + 1)
+    square = (1 + ratio) ** 2 + (ratio**2 - 1) / (2 * q + 1)
+    second = unlike_before * 2 * ratio**2 / ((4 * q**2 - 1) * square)
+    return jnp.where(alike, jnp.stack([first, second]), 0)
+
+
+def _ratio_of_steps(h: FloatScalar, history: History) -> FloatScalar:
+    return h / jnp.where(history.h == 0, 1, history.h)
 
 
 def _factors(
@@ -158,17 +203,17 @@ def _factors(
     others: Float[Array, "3"],
     h: FloatScalar,
     history: History,
-) -> tuple[FloatScalar, FloatScalar, FloatScalar, FloatScalar]:
-    """`Z_e`, `Z_o`, and the rate and the power that the next step remembers.
+) -> tuple[FloatScalar, FloatScalar, FloatScalar, FloatScalar, FloatScalar]:
+    """`Z_e`, `Z_o`, `Z_h`, and the rate and the power that the next step remembers.
 
-    `others` are the sizes of `odd`, of `a_{q+1}` by the change since the last step, and of the
-    lowest coefficient with all its parts.
+    `others` are the sizes of `odd`, of `a_{q+1}` by changes since the last step, and of the lowest
+    coefficient with all its parts.
     """
     odd, following, lowest = others
     top, n = known.top, len(sizes)
     squares = scaled_squares(sizes, top)
     expected = history.rate * jnp.abs(h)
-    remembered = _remembered(top + 1 - n, n, expected, h, history)
+    usual = remembered = _remembered(top + 1 - n, n, expected, h, history)
     whole = top == known.degree
     if n == 4:
         remembered = _trusted(remembered, squares, odd if whole else None, expected, top)
@@ -187,12 +232,13 @@ def _factors(
         # Where both vanish for a moment, no datum of this step tells it.
         for before, after in zip(squares[:2], floored, strict=True):
             power = jnp.where(after > before, remembered[0], power)
-    like, unlike = largest_growth(
-        sizes, odd if whole else None, following, rate, expected, remembered, history.h != 0, top
+    ahead = following_rate(following, usual, top) if whole and n >= 3 else jnp.zeros_like(rate)
+    like, unlike, hidden = largest_growth(
+        sizes, odd if whole else None, ahead, rate, expected, remembered, history.h != 0, top
     )
     more = known.order - 1 - top
     factors = extrapolated(rate, like, top, more), extrapolated(rate, unlike, top, more + 1)
-    return *factors, rate, power
+    return *factors, (1 - 1 / hidden) * extrapolated(rate, hidden, top, more), rate, power
 
 
 def _remembered(

@@ -10,6 +10,12 @@ from numpy.polynomial.legendre import Legendre, legvander
 from ..._tableau import SparkTableau
 
 
+# The errors of all the radians of a motion add up: so many of them are allowed for. Symmetric
+# methods of these orders err by more of their tolerance where a motion is not smooth, or near an
+# encounter. Chosen by `python -m benchmarks figures audit`.
+RADIANS, OF_ORDER = 10.0, {4: 40.0, 6: 25.0}
+
+
 class Expansion(NamedTuple):
     """What the estimate knows of a method.
 
@@ -23,6 +29,7 @@ class Expansion(NamedTuple):
     - `order`, `constant`: of the method, the latter the first coefficient in which its stability
         function differs from `exp`.
     - `collocates_end`: whether the polynomial has the true accelerations at the end.
+    - `radians`: of how many radians of an oscillation the errors are allowed for.
     """
 
     rows: np.ndarray
@@ -32,6 +39,7 @@ class Expansion(NamedTuple):
     order: int
     constant: float
     collocates_end: bool
+    radians: float
 
 
 @functools.cache
@@ -61,6 +69,7 @@ def expansion(tableau: SparkTableau) -> Expansion:
     ends = legvander([-1.0, 1.0], tableau.stages - 1) @ np.linalg.pinv(
         legvander(x, tableau.stages - 1)
     )
+    collocates_end = bool(degree == tableau.stages and tableau.c[-1] == 1)
     return Expansion(
         np.concatenate([rows, (signs @ rows)[None], rows.sum(0)[None]]),
         ends,
@@ -68,7 +77,8 @@ def expansion(tableau: SparkTableau) -> Expansion:
         min(degree, tableau.order - 1),
         tableau.order,
         error_constant(tableau),
-        bool(degree == tableau.stages and tableau.c[-1] == 1),
+        collocates_end,
+        OF_ORDER.get(tableau.order, RADIANS),
     )
 
 
