@@ -41,7 +41,7 @@ def measure_four_bars(tiny: bool) -> Iterator[Result]:
         words, run = peers.tolerance(tolerance), _reduced(end, tolerance)
         solver = peers.BY_HAND
         yield in_jax(problem, solver, words, run, (crank, parameters), exact)
-    for tolerance in () if tiny else (1e-7, 2e-7, 4e-7):
+    for tolerance in () if tiny else (1e-8, 2e-8, 1e-7):
         run = _reduced(end, tolerance, diffrax.Dopri8(), **CONTROL)
         words, solver = peers.tolerance(tolerance), "Dopri8 and control as ours, reduced by hand"
         yield in_jax(problem, solver, words, run, (crank, parameters), exact)
@@ -74,7 +74,7 @@ def _ours(
     problem: str, given: tuple[Any, Any, Any], exact: Any, end: float, tiny: bool
 ) -> Iterator[Result]:
     """DOP853 on the underlying ODE, each step of each lane projected; windows of like energy."""
-    for tolerance in (1e-5,) if tiny else (3e-7, 4.5e-7):
+    for tolerance in (1e-5,) if tiny else (1.5e-8, 2.2e-8):
         run, words = _projected(end, tolerance), peers.tolerance(tolerance)
         yield in_jax(problem, ours("projected DOP853"), words, jax.vmap(run), given, exact)
         windows = jaxspark.batch.in_windows(run, WINDOW, cost=_energy)
