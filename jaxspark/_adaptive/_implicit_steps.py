@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from .._consistent import flat_residuals
 from .._custom_types import FloatScalar
 from .._driver import AbstractSteps, first_step, Tolerances
-from .._implicit import stop_gradient
+from .._implicit import lazily, stop_gradient
 from .._step import differentiated_if
 from .._system import FlatSystem
 from ._underlying import flat_underlying
@@ -115,12 +115,6 @@ class ImplicitSteps(AbstractSteps):
         return end
 
     def _slope_if(self, wanted: Any, system: FlatSystem, t: Any, x: Any) -> Any:
-        """The slope, in a loop of at most one trip, so that it costs nothing unless wanted."""
+        """The slope if it is wanted, else zeros."""
         system, t, x = stop_gradient((system, t, x))
-
-        def body(carry):
-            _, x, _ = carry
-            return jnp.asarray(True), jnp.zeros_like(x), self.slope(system, t, x)
-
-        start = (~wanted, x, jnp.zeros_like(x))
-        return jax.lax.while_loop(lambda carry: ~carry[0], body, start)[2]
+        return lazily(wanted, lambda x: self.slope(system, t, x), x, jnp.zeros_like(x))

@@ -3,12 +3,12 @@
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 
 from .._consistent import flat_residuals
 from .._custom_types import BoolScalar
 from .._driver import AbstractSteps, Progress, Tolerances
+from .._implicit import lazily
 from .._kkt import LinearSolver, select_linear_solver
 from .._motion import AbstractIntegrator, parameters_of
 from .._results import RESULTS
@@ -103,18 +103,12 @@ def _finite_ahead(flat: FlatSystem, end: Progress) -> BoolScalar:
 
 
 def _regular(flat: FlatSystem, end: Progress, known: BoolScalar) -> BoolScalar:
-    """Whether K2 is regular at the end of the motion, without regard to forces of friction.
-
-    In a loop of at most one trip, so that it costs nothing where it is `known`.
-    """
+    """Whether K2 is regular at the end of the motion, without regard to forces of friction."""
     y, z = end.x[: flat.ny], end.x[flat.ny :]
     lam, psi = jnp.zeros(flat.nlam, y.dtype), jnp.zeros(flat.npsi, y.dtype)
     solver = select_linear_solver(flat)
 
-    def body(carry):
-        # What the loop changes, the compiler cannot hoist out of it.
-        _, _, y = carry
-        factors = solver.factor(solver.blocks(flat, end.t, y, z, lam, psi))
-        return jnp.asarray(True), solver.regular(factors), jnp.zeros_like(y)
+    def regular(y):
+        return solver.regular(solver.factor(solver.blocks(flat, end.t, y, z, lam, psi)))
 
-    return jax.lax.while_loop(lambda carry: ~carry[0], body, (known, known, y))[1]
+    return lazily(~known, regular, y, known)

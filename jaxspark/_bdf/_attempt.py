@@ -9,7 +9,7 @@ from .._system import FlatSystem
 from ._coefficients import Coefficients, coefficients, Differences, predict, rescaled
 from ._equations import Unknowns
 from ._formulations import Matrix, matrix_multipliers, new_matrix, Settings, splits_at
-from ._newton import Corrected, iterate, RESTART
+from ._newton import correct, Corrected, RESTART
 from ._state import State
 
 
@@ -62,7 +62,7 @@ def try_step(
     )  # fmt: skip
     weights = atol + rtol * jnp.abs(state.differences[0])
     old_leading = jnp.where(new, found.leading, state.matrix_leading)
-    corrected = iterate(
+    corrected = correct(
         system, settings, t, predicted, rate, found.leading, old_leading, factor, matrix, weights
     )
     return Attempt(

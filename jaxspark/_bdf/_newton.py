@@ -1,11 +1,11 @@
 """The modified Newton iteration of a step, with DASSL's tests."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
+from .._implicit import iterate
 from .._system import FlatSystem
 from ._equations import parts, Unknowns
 from ._formulations import correction, Matrix, newton_mask, Settings
@@ -62,7 +62,7 @@ def _rounding(system: FlatSystem, x: Unknowns, leading: FloatScalar) -> Unknowns
     return ROUNDING * jnp.finfo(x.dtype).eps * jnp.concatenate(sizes)
 
 
-def iterate(
+def correct(
     system: FlatSystem,
     settings: Settings,
     t: FloatScalar,
@@ -84,31 +84,29 @@ def iterate(
     scale = 2 / (1 + leading / old_leading)
     tiny = 100 * jnp.finfo(rate.dtype).eps * rms(predicted, weights, mask)
 
-    def body(carry):
-        at, first, count, _ = carry
+    def update(i):
+        at, first = i.x
         step = scale * correction(system, settings, t, at.x, at.rate, predicted, matrix)
         size = rms(step, weights, mask)
-        first = jnp.where(count == 0, size, first)
-        power = 1 / jnp.maximum(count, 1).astype(size.dtype)
+        first = jnp.where(i.count == 0, size, first)
+        power = 1 / jnp.maximum(i.count, 1).astype(size.dtype)
         speed = jnp.where(first > 0, size / first, 0) ** power
-        diverged = ~jnp.isfinite(size) | ((count > 0) & ~(speed <= MAX_RATE))
+        diverged = ~jnp.isfinite(size) | ((i.count > 0) & ~(speed <= MAX_RATE))
         negligible = size <= tiny
-        known = (count > 0) & ~negligible & ~diverged
+        known = (i.count > 0) & ~negligible & ~diverged
         factor = jnp.where(known, speed / jnp.where(known, 1 - speed, 1), at.factor)
         converged = negligible | (~diverged & (factor * size <= CONVERGED))
         found = Corrected(
             at.x - step, at.rate - leading * step, at.change - step, at.evaluations + 1,
             factor, converged,
         )  # fmt: skip
-        return found, first, count + 1, diverged & ~converged
+        return (found, jnp.where(diverged, jnp.nan, first)), size
 
-    def unfinished(carry):
-        at, _, count, diverged = carry
-        return ~(at.converged | diverged) & (count < MAX_ITERATIONS)
+    def verdict(i):
+        at, first = i.x
+        return at.converged, jnp.isnan(first)
 
     zero, no = jnp.zeros((), jnp.int32), jnp.asarray(False)
     start = Corrected(predicted, rate, jnp.zeros_like(predicted), zero, factor, no)
-    with jax.named_scope("jaxspark_newton"):
-        infinity = jnp.asarray(jnp.inf, predicted.dtype)
-        found, _, _, _ = jax.lax.while_loop(unfinished, body, (start, infinity, zero, no))
-    return found
+    infinity = jnp.asarray(jnp.inf, predicted.dtype)
+    return iterate(update, verdict, (start, infinity), infinity, MAX_ITERATIONS).x[0]

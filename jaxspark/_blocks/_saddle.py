@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from .._implicit import lazily
 from ._base import AbstractBlockSolver
 from ._pattern import BlockMatrix, multiply, Pattern
 from ._range_space import RangeSpace
@@ -110,14 +111,8 @@ def _solve(
     if factors.fast is None:
         return surely(factors.sure, f, g)
     x, lam = RangeSpace().solve_blocks(pattern, factors.fast, f, g)
-    good = accurate(factors.fast)
 
-    def body(carry):
-        # The loop overwrites g: what it changes, the compiler cannot hoist out of it.
-        _, _, _, g = carry
-        sure = solver.factor_blocks(pattern, factors.matrix)
-        return jnp.asarray(True), *surely(sure, f, g), jnp.zeros_like(g)
+    def anew(g):
+        return surely(solver.factor_blocks(pattern, factors.matrix), f, g)
 
-    # A loop of at most one trip, which costs nothing where it is not needed.
-    _, x, lam, _ = jax.lax.while_loop(lambda carry: ~carry[0], body, (good, x, lam, g))
-    return x, lam
+    return lazily(~accurate(factors.fast), anew, g, (x, lam))

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from .._implicit import lazily
 from ._base import AbstractBlockSolver
 from ._pattern import BlockMatrix, Pattern
 from ._range_space import RangeSpace
@@ -46,14 +47,7 @@ class Watched(AbstractBlockSolver):
         good = accurate(fast)
         like = jax.eval_shape(lambda x: self.sure.factor_blocks(pattern, x), matrix)
         nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), like)
-
-        def body(carry):
-            # The loop overwrites the matrix, or the compiler would hoist all out of it.
-            _, _, matrix = carry
-            found = self.sure.factor_blocks(pattern, matrix)
-            return jnp.asarray(True), found, jax.tree.map(jnp.zeros_like, matrix)
-
-        _, sure, _ = jax.lax.while_loop(_pending, body, (good, nothing, matrix))
+        sure = lazily(~good, lambda x: self.sure.factor_blocks(pattern, x), matrix, nothing)
         return _Factors(fast, sure, good)
 
     def solve_blocks(
@@ -73,13 +67,7 @@ class Watched(AbstractBlockSolver):
             return method(pattern, factors.sure, f, g)
         # Ideal forces: the matrix is symmetric.
         x, lam = RangeSpace().solve_blocks(pattern, factors.fast, f, g)
-
-        def body(carry):
-            _, _, _, g = carry
-            return jnp.asarray(True), *method(pattern, factors.sure, f, g), jnp.zeros_like(g)
-
-        _, x, lam, _ = jax.lax.while_loop(_pending, body, (factors.good, x, lam, g))
-        return x, lam
+        return lazily(~factors.good, lambda g: method(pattern, factors.sure, f, g), g, (x, lam))
 
     def regular_blocks(self, pattern: Pattern, factors: _Factors) -> Bool[Array, ""]:
         return factors.good | self.sure.regular_blocks(pattern, factors.sure)
@@ -97,8 +85,3 @@ class Watched(AbstractBlockSolver):
 def accurate(factors: Any) -> Bool[Array, ""]:
     """Whether so few of sixteen digits cancel in the range space that twelve are left."""
     return factors.smallest > jnp.finfo(factors.smallest.dtype).eps ** 0.25
-
-
-def _pending(carry: Any) -> Bool[Array, ""]:
-    # A loop of at most one trip.
-    return ~carry[0]

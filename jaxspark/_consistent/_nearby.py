@@ -10,6 +10,7 @@ from .._implicit import (
     CHECKPOINT_NAME,
     differentiable_root,
     is_noise,
+    iterate,
     preconditioned_solve,
     stop_gradient,
 )
@@ -130,23 +131,18 @@ def _iterate(operands) -> tuple[Float[Array, " m"], BoolScalar]:
         wrong = _residual(x, operands)
         return x - wrong, _moved(wrong, unmoved)
 
-    def body(carry):
-        before, _, count, previous, _, _ = carry
+    def moved(i):
+        before, _ = i.x
         x, changes = update(before)
-        size = _relative_size(changes, (y, z))
-        done = _as_good_as_it_gets(size, previous, floor)
-        return x, before, count + 1, size, done, ~(size < jnp.inf)
+        return (x, before), _relative_size(changes, (y, z))
 
-    def unfinished(carry):
-        _, _, count, _, done, failed = carry
-        return ~(done | failed) & (count < MAX_ITERATIONS)
+    def verdict(i):
+        return _as_good_as_it_gets(i.size, i.previous, floor), ~(i.size < jnp.inf)
 
-    no = jnp.asarray(False)
-    infinity = jnp.asarray(jnp.inf, y.dtype)
-    carry = (nothing, nothing, jnp.zeros((), jnp.int32), infinity, no, no)
-    x, before, _, size, done, _ = jax.lax.while_loop(unfinished, body, carry)
+    end = iterate(moved, verdict, (nothing, nothing), y, MAX_ITERATIONS)
+    (x, before), done = end.x, end.converged
     # As small as that, updates are linear.
-    unknown = ~done & (size <= jnp.finfo(size.dtype).eps ** (1 / 3))
+    unknown = ~done & (end.size <= jnp.finfo(y.dtype).eps ** (1 / 3))
     noise = is_noise(
         lambda x: update(x)[1], lambda change: _relative_size(change, (y, z)), x, x - before,
         unknown,

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from .._blocks import BlockMatrix, BlockValues, factor_saddle
 from .._custom_types import BoolScalar, FloatScalar
-from .._implicit import differentiable_root, preconditioned_solve, stop_gradient
+from .._implicit import differentiable_root, iterate, preconditioned_solve, stop_gradient
 from .._kkt import BlockDiagonal, BlockLinearSolver, Saddle
 from .._system import FlatSystem
 from ._residuals import velocity_constraints
@@ -160,20 +160,15 @@ def _iterate(
     epsilon = jnp.finfo(start.dtype).eps
     scale = 1 + jnp.max(jnp.abs(start), initial=0)
 
-    def body(carry):
-        u, count, previous, _, _ = carry
-        change = update(u)
-        size = jnp.max(jnp.abs(change[:nz]), initial=0)
-        done = size <= 4 * epsilon * scale
-        done = done | ((size <= 1e5 * epsilon * scale) & (size > 0.5 * previous))
-        return u - change, count + 1, size, done, ~jnp.isfinite(size)
+    def changed(i):
+        change = update(i.x)
+        return i.x - change, jnp.max(jnp.abs(change[:nz]), initial=0)
 
-    def unfinished(carry):
-        _, count, _, done, failed = carry
-        return ~(done | failed) & (count < MAX_ITERATIONS)
+    def verdict(i):
+        done = i.size <= 4 * epsilon * scale
+        done = done | ((i.size <= 1e5 * epsilon * scale) & (i.size > 0.5 * i.previous))
+        return done, ~jnp.isfinite(i.size)
 
-    no = jnp.asarray(False)
     first = jnp.zeros(nz + rows, start.dtype)
-    begin = (first, jnp.asarray(0), jnp.asarray(jnp.inf, start.dtype), no, no)
-    u, _, _, converged, _ = jax.lax.while_loop(unfinished, body, begin)
-    return jnp.where(converged, u, first), converged
+    end = iterate(changed, verdict, first, start, MAX_ITERATIONS)
+    return jnp.where(end.converged, end.x, first), end.converged

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from ._iterate import iterate
 from ._noise import is_noise
 from ._refine import preconditioned_solve
 from ._root import differentiable_root
@@ -56,26 +57,22 @@ def newton_root(
     def largest(x):
         return jnp.max(jnp.abs(x), initial=0)
 
-    def body(carry):
-        x, _, count, previous, _, _ = carry
-        update = update_at(x)
-        x = x - update
-        size = largest(update)
-        scale = 1 + largest(x)
-        done = size <= 4 * epsilon * scale
-        done = done | ((size <= 1e5 * epsilon * scale) & (size > 0.3 * previous))
-        return x, update, count + 1, size, done, ~jnp.isfinite(size)
+    def update(at):
+        x, _ = at.x
+        change = update_at(x)
+        return (x - change, change), largest(change)
 
-    def unfinished(carry):
-        _, _, count, _, done, failed = carry
-        return ~(done | failed) & (count < MAX_ITERATIONS)
+    def verdict(at):
+        scale = 1 + largest(at.x[0])
+        done = at.size <= 4 * epsilon * scale
+        done = done | ((at.size <= 1e5 * epsilon * scale) & (at.size > 0.3 * at.previous))
+        return done, ~jnp.isfinite(at.size)
 
-    no = jnp.asarray(False)
-    start = (guess, guess, jnp.asarray(0), jnp.asarray(jnp.inf, guess.dtype), no, no)
-    x, last, _, size, converged, _ = jax.lax.while_loop(unfinished, body, start)
+    end = iterate(update, verdict, (guess, guess), guess, MAX_ITERATIONS)
+    x, last = end.x
     # As small as that, updates are linear.
-    unknown = ~converged & (size <= epsilon ** (1 / 3) * (1 + largest(x)))
-    converged = converged | is_noise(update_at, largest, x, last, unknown)
+    unknown = ~end.converged & (end.size <= epsilon ** (1 / 3) * (1 + largest(x)))
+    converged = end.converged | is_noise(update_at, largest, x, last, unknown)
     x = jnp.where(converged, x, guess)
 
     def linear_solve(matvec, rhs, at, parameters):

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from ._lazily import lazily
+
 
 T = TypeVar("T")
 
@@ -36,17 +38,14 @@ def is_noise(
     - `x`: where the iteration no longer makes progress.
     - `last`: its last change of `x`, which sets how far apart the points are: so small that the
         update is linear.
-    - `asked`: only then anything is computed: in a loop of at most one trip, so that it costs
-        nothing elsewhere, under `jax.vmap`, too.
+    - `asked`: only then anything is computed.
 
     ??? cite "Reference"
         J. J. Moré & S. M. Wild, *Estimating computational noise*, SIAM J. Sci. Comput. 33 (2011),
         section 3: `sigma_k^2 = (k!)^2 / (2k)! E[(Delta^k f)^2]`, with `k = 2`.
     """
 
-    def trip(carry):
-        _, _, x = carry
-
+    def small(x):
         def at(side):
             def moved(x, d):
                 return x + side * 2 * signs(d) * d
@@ -58,11 +57,9 @@ def is_noise(
         difference = jax.tree.map(lambda u: u[0] - 2 * u[1] + u[2], updates)
         centre = jax.tree.map(lambda u: u[1], updates)
         noise = size(difference) / 6**0.5
-        # The loop overwrites x: what it changes, the compiler cannot hoist out of it.
-        return jnp.asarray(False), size(centre) <= ALLOWED * noise, jax.tree.map(jnp.zeros_like, x)
+        return size(centre) <= ALLOWED * noise
 
-    start = (asked, jnp.asarray(False), x)
-    return jax.lax.while_loop(lambda carry: carry[0], trip, start)[1]
+    return lazily(asked, small, x, jnp.asarray(False))
 
 
 def signs(like: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from ._krylov import conjugate_gradients
+from ._lazily import lazily
 
 
 T = TypeVar("T")
@@ -111,19 +112,16 @@ def _solve(
 ) -> Vector:
     """Refinement; where it does not contract, conjugate gradients.
 
-    These are in a loop of at most one trip, so that under `jax.vmap` they cost nothing
-    unless some lane needs them.
+    These cost nothing unless they are needed.
     """
     x, done = refine(matvec, inverse, rhs, weights, tolerance)
 
-    def body(carry):
-        done, x, rhs = carry
+    def slowly(rhs: Vector) -> Vector:
         weight = alike(inverse(rhs))
         slow, found = conjugate_gradients(matvec, inverse, inverse_transposed, rhs, weight)
-        return jnp.asarray(True), jnp.where(done, x, jnp.where(found, slow, jnp.nan)), slow
+        return jnp.where(found, slow, jnp.nan)
 
-    # The loop overwrites rhs: what it changes, the compiler cannot hoist out of it.
-    return jax.lax.while_loop(lambda carry: ~carry[0], body, (done, x, rhs))[1]
+    return lazily(~done, slowly, rhs, x)
 
 
 def refine(

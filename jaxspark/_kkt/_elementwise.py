@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from .._implicit import lazily
 from ._inverse import AbstractInverse
 
 
@@ -32,8 +33,7 @@ def invert(
 
     Velocities are eliminated before multipliers, for which no row exchange is needed where
     the mass matrix is regular. Where a pivot is small all the same (a singular mass matrix),
-    a second elimination exchanges rows. It is the only trip of a loop that makes none
-    otherwise, so that it costs nothing where it is not needed, under `jax.vmap` too.
+    a second elimination exchanges rows, which costs nothing where it is not needed.
     """
     n = matrix.shape[0]
     if n == 0:
@@ -41,20 +41,7 @@ def invert(
     scaled, rows, columns = _balance(matrix)
     inverse, smallest = _without_exchanges(scaled)
     good = smallest > jnp.finfo(matrix.dtype).eps ** 0.25
-
-    def body(carry):
-        good, inverse, smallest, work = carry
-        exchanged, pivot = _with_exchanges(work)
-        return (
-            jnp.asarray(True),
-            jnp.where(good, inverse, exchanged),
-            jnp.where(good, smallest, pivot),
-            exchanged,
-        )
-
-    # The loop overwrites the matrix: what it changes, the compiler cannot hoist out of it.
-    start = (good, inverse, smallest, scaled)
-    _, inverse, smallest, _ = jax.lax.while_loop(lambda carry: ~carry[0], body, start)
+    inverse, smallest = lazily(~good, _with_exchanges, scaled, (inverse, smallest))
     return columns[:, None] * inverse * rows[None, :], smallest
 
 

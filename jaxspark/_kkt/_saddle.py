@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from .._implicit import lazily
 from ._base import singular_threshold
 from ._dense import lu_factors
 from ._select import ELEMENTWISE_LIMIT
@@ -58,23 +59,13 @@ def saddle_solve(
 
 
 def _solve(M: Array | None, C: Array, rhs: Float[Array, "n2 n"]) -> Float[Array, "n2 n"]:
-    """By the Schur complement; where that is inaccurate, by LAPACK.
-
-    That is the only trip of a loop that makes none otherwise, so that it costs nothing where it
-    is not needed, under `jax.vmap` too.
-    """
+    """By the Schur complement; where that is inaccurate, by LAPACK."""
     if sum(C.shape) > ELEMENTWISE_LIMIT:
         return _by_lapack(_matrix(M, C), rhs)
     # Fused with the elimination, what computes the entries would be computed at every pivot.
     M, C, rhs = jax.lax.optimization_barrier((M, C, rhs))
     u, good = _by_schur(M, C, rhs, _eliminate)
-
-    def body(carry):
-        _, C, _ = carry
-        # The loop overwrites C: what it changes, the compiler cannot hoist out of it.
-        return jnp.asarray(True), jnp.zeros_like(C), _by_lapack(_matrix(M, C), rhs)
-
-    return jax.lax.while_loop(lambda carry: ~carry[0], body, (good, C, u))[2]
+    return lazily(~good, lambda C: _by_lapack(_matrix(M, C), rhs), C, u)
 
 
 def _matrix(M: Array | None, C: Array) -> Float[Array, "n2 n2"]:
@@ -123,13 +114,7 @@ def saddle_in_loops(
         u = _by_lapack(_matrix(M, C), rhs)
         return u, jnp.all(jnp.isfinite(u))
     u, good = _by_schur(M, C, rhs, _by_rotation, _unless_diagonal)
-
-    def body(carry):
-        _, C, _ = carry
-        # The loop overwrites C: what it changes, the compiler cannot hoist out of it.
-        return jnp.asarray(True), jnp.zeros_like(C), _by_pivoting(_matrix(M, C), rhs)
-
-    u = jax.lax.while_loop(lambda carry: ~carry[0], body, (good, C, u))[2]
+    u = lazily(~good, lambda C: _by_pivoting(_matrix(M, C), rhs), C, u)
     return u, jnp.all(jnp.isfinite(u))
 
 

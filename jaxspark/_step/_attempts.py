@@ -9,6 +9,7 @@ import jax.flatten_util
 import jax.numpy as jnp
 
 from .._custom_types import BoolScalar
+from .._implicit import lazily
 from .._jax_internals import mix
 from .._kkt import AbstractLinearSolver
 from .._results import RESULTS
@@ -84,14 +85,13 @@ def solve_stages(
     def trip(carry):
         count, _, newton, search, jacobian = carry
 
-        def prepare(carry):
-            _, search = carry
+        def prepare(search):
             size = functools.partial(units, jacobian, noise=none)
-            return jnp.asarray(False), prepared(search, size, constant, options)
+            return prepared(search, size, constant, options)
 
         # Before the first trip nothing is to be prepared.
         again = count > 0
-        search = jax.lax.while_loop(lambda carry: carry[0], prepare, (again, search))[1]
+        search = lazily(again, prepare, search, search)
         known = flags(search.flags)
         start = unravel(search.values[0, :-4])
         start = completed(jax.tree.map(lambda a, b: jnp.where(again, a, b), start, guess))

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from .._blocks import AbstractBlockSolver
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
-from .._implicit import ALLOWED
+from .._implicit import ALLOWED, iterate, lazily, newton_result
 from .._results import RESULTS
 from ._decoupling import ModifiedJacobian
 from ._full import FullJacobian
@@ -227,67 +227,41 @@ def newton(
     rtol, _ = options.tolerances(dtype)
     small, large = float(jnp.finfo(dtype).eps) ** (1 / 3) / rtol, LARGE / rtol
 
-    def body(carry):
-        x, jacobian, count, previous, before, last_rate, _, _ = carry
-        used = fixed if renew is None else renewed(renew, x, jacobian, previous, last_rate)
-        update = used.solve(residual(x))
-        x = jax.tree.map(jnp.subtract, x, update)
-        size, rough = scales.norms(sizes_of(update))
-        rate = size / previous
+    fixed: Any = jacobian
+
+    def update(at):
+        x, jacobian, rate, _ = at.x
+        due = (at.size > large) | ((rate > SLOW) & (at.size > floor))
+        used = fixed if renew is None else lazily(due, renew, x, jacobian)
+        change = used.solve(residual(x))
+        size, rough = scales.norms(sizes_of(change))
+        kept = None if renew is None else used
+        return (jax.tree.map(jnp.subtract, x, change), kept, size / at.size, rough), size
+
+    def verdict(at):
+        _, _, rate, rough = at.x
+        size, first = at.size, at.count == 1
         # Ratios alternate where the Jacobian turns, and the first one flatters: it also
         # measures how far off the guess was.
+        last_rate = jnp.where(at.count <= 2, 0, at.previous / at.before)
         contraction = jnp.maximum(jnp.maximum(rate, last_rate), 0.02)
-        converged = (count > 0) & (contraction < 1)
+        converged = ~first & (contraction < 1)
         converged = converged & (contraction * size <= 1 - contraction)
         # No progress in two iterations, close to rounding error: as good as it gets.
-        stalled = (rate >= 0.9) & (size >= 0.8 * before) & (count > 1)
+        late = at.count > 2
+        stalled = (rate >= 0.9) & (size >= 0.8 * at.before) & late
         converged = converged | (stalled & (size <= floor)) | (size <= 0.01)
-        noise = (rate >= 1) & (size >= before) & (count > 1) & (rough <= floor)
-        converged = converged | noise
+        noise = (rate >= 1) & (size >= at.before) & late & (rough <= floor)
         # The second update may exceed the first, where only multipliers were guessed badly.
-        diverged = ~jnp.isfinite(size) | ((count > 1) & (rate >= 2) & (rough > floor))
-        diverged = diverged | (watch & stalled & (size <= small))
-        kept = None if renew is None else used
-        return x, kept, count + 1, size, previous, rate, converged, diverged
+        diverged = ~jnp.isfinite(size) | (late & (rate >= 2) & (rough > floor))
+        return converged | noise, diverged | (watch & stalled & (size <= small))
 
-    def renewed(make_at, x, jacobian, size, rate):
-        due = (size > large) | ((rate > SLOW) & (size > floor))
-
-        def make(carry):
-            # What the loop changes, the compiler cannot hoist out of it.
-            _, _, x = carry
-            return jnp.asarray(False), make_at(x), jax.tree.map(jnp.zeros_like, x)
-
-        return jax.lax.while_loop(lambda carry: carry[0], make, (due, jacobian, x))[1]
-
-    def unfinished(carry):
-        _, _, count, *_, converged, diverged = carry
-        return ~(converged | diverged) & (count < limit)
-
-    fixed: Any = jacobian
-    infinity = jnp.asarray(jnp.inf, dtype)
-    none, no = jnp.zeros((), jnp.int32), jnp.asarray(False)
-    carried = None if renew is None else jacobian
-    begin = (start, carried, none, infinity, infinity, jnp.zeros_like(infinity), idle, no)
-    with jax.named_scope("jaxspark_newton"):
-        end = jax.lax.while_loop(unfinished, body, begin)
-    x, last, count, size, _, _, converged, diverged = end
+    zero = jnp.zeros((), dtype)
+    begin = (start, None if renew is None else jacobian, zero, zero)
+    end = iterate(update, verdict, begin, zero, limit, idle)
+    x, last, _, _ = end.x
     used: Any = jacobian if renew is None else last
     regular = idle | used.regular()
-    # Not finite at once: a function's doing. Not finite later: divergence.
-    at_once = ~jnp.isfinite(size) & (count == 1)
-    verdict = _verdict(converged, regular, at_once, count >= limit)
-    stuck = diverged & ~converged & regular & (size <= small)
-    return NewtonResult(x, count, verdict, stuck), used
-
-
-def _verdict(
-    converged: Bool[Array, ""],
-    regular: Bool[Array, ""],
-    nonfinite: Bool[Array, ""],
-    limit: Bool[Array, ""],
-) -> RESULTS:
-    result = RESULTS.where(limit, RESULTS.newton_iteration_limit, RESULTS.newton_diverged)
-    result = RESULTS.where(nonfinite, RESULTS.nonfinite, result)
-    result = RESULTS.where(regular, result, RESULTS.singular)
-    return RESULTS.where(converged & regular, RESULTS.successful, result)
+    result = newton_result(end.converged, end.nonfinite_at_once, end.count >= limit, regular)
+    stuck = end.failed & regular & (end.size <= small)
+    return NewtonResult(x, end.count, result, stuck), used

@@ -10,7 +10,14 @@ from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
-from .._implicit import CHECKPOINT_NAME, differentiable_root, stop_gradient
+from .._implicit import (
+    CHECKPOINT_NAME,
+    differentiable_root,
+    iterate,
+    Iteration,
+    newton_result,
+    stop_gradient,
+)
 from .._jax_internals import attach_derivative
 from .._kkt import singular_threshold, solve_definite
 from .._results import RESULTS
@@ -161,21 +168,18 @@ def _found(
         # is rounding error.
         enough = jnp.sqrt((atol + rtol * scale) * (atol + scale)) / 30
 
-        def body(carry):
-            mu, count, _ = carry
-            y = free - at.B @ mu
+        def update(i):
+            y = free - at.B @ i.x
             G = jax.jacfwd(system.holonomic, 1)(t1, y)
             change = solve_definite(G @ at.B, system.holonomic(t1, y)[:, None])[0][:, 0]
-            return mu + change, count + 1, jnp.max(jnp.abs(at.B @ change))
+            return i.x + change, jnp.max(jnp.abs(at.B @ change))
 
-        def unfinished(carry):
-            _, count, change = carry
-            going = (change > enough) | (count == 0)
-            return going & (change < jnp.inf) & (count < options.max_iterations)
+        def ended(i):
+            return i.size <= enough, ~(i.size < jnp.inf)
 
-        begin = (size * size / 2 * at.lam, none, jnp.zeros((), dtype))
-        mu, count, change = jax.lax.while_loop(unfinished, body, begin)
-        verdict = verdict.after(count, change, enough, options.max_iterations)
+        begin = size * size / 2 * at.lam
+        found = iterate(update, ended, begin, size, options.max_iterations)
+        mu, verdict = found.x, verdict.after(found, options.max_iterations)
         lam = mu * (2 / (size * size))
         after = _end(system, t1, size, w - at.B @ mu / size, free - at.B @ mu, lam)
         after = eqx.tree_at(lambda x: x.pivot, after, jnp.minimum(at.pivot, after.pivot))
@@ -198,25 +202,18 @@ class _Verdict(eqx.Module):
     nonfinite: BoolScalar
     limit: BoolScalar
 
-    def after(
-        self, count: Array, change: FloatScalar, enough: FloatScalar, most: int
-    ) -> "_Verdict":
-        """With one more: its count, its last change, and what would have been enough."""
-        converged = change <= enough
+    def after(self, end: Iteration[Any], most: int) -> "_Verdict":
+        """With one more."""
         return _Verdict(
-            self.iterations + count,
-            self.converged & converged,
-            # Not finite at once: a function's doing. Not finite later: divergence.
-            self.nonfinite | (self.converged & (count == 1) & ~(change < jnp.inf)),
-            self.limit | (self.converged & ~converged & (count >= most)),
+            self.iterations + end.count,
+            self.converged & end.converged,
+            self.nonfinite | (self.converged & end.nonfinite_at_once),
+            self.limit | (self.converged & ~end.converged & (end.count >= most)),
         )
 
     def result(self, finite: BoolScalar, regular: BoolScalar) -> RESULTS:
         """In a word."""
-        result = RESULTS.where(self.limit, RESULTS.newton_iteration_limit, RESULTS.newton_diverged)
-        result = RESULTS.where(self.nonfinite, RESULTS.nonfinite, result)
-        result = RESULTS.where(regular, result, RESULTS.singular)
-        return RESULTS.where(self.converged & finite & regular, RESULTS.successful, result)
+        return newton_result(self.converged & finite, self.nonfinite, self.limit, regular)
 
 
 def _through(

@@ -6,6 +6,7 @@ from jaxtyping import Array, Bool, Float
 
 from .._consistent import constraint_jacobian
 from .._custom_types import FloatScalar
+from .._implicit import lazily
 from .._kkt import solve_augmented
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
@@ -76,15 +77,13 @@ def step_error(
     once = clean(raw_error(coefficients, *start, h, stages, rates))
     errors = (once, clean(once)) if in_full else (once, once)
 
-    def again(carry):
-        _, (error, calmer) = carry
+    def again(errors):
+        error, calmer = errors
         cleaned = clean(calmer if in_full else error)
-        return jnp.asarray(True), (calmer if in_full else cleaned, cleaned)
+        return calmer if in_full else cleaned, cleaned
 
-    # In a loop of at most one trip, so that it costs nothing where it is not needed.
-    small = size(measured(*errors)) <= 1
-    _, errors = jax.lax.while_loop(lambda carry: ~carry[0], again, (small, errors))
-    return measured(*errors)
+    large = ~(size(measured(*errors)) <= 1)
+    return measured(*lazily(large, again, errors, errors))
 
 
 def free_entries(

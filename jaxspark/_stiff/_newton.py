@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar
+from .._implicit import iterate, newton_result
 from .._results import RESULTS
 from .._system import FlatSystem
 from ._coefficients import GGLCoefficients
@@ -93,35 +94,23 @@ def newton(
     rounding = jnp.maximum(position / jnp.min(weights.y), in_velocities)
     negligible = jnp.maximum(NEGLIGIBLE, ROUNDING * epsilon * rounding)
 
-    def body(carry):
-        x, count, previous, _, _ = carry
+    def update(i):
+        x, _ = i.x
         blocks = stage_blocks(system, coefficients, t0, h, unravel(at(x)))
         found = reduced_solve(system, coefficients, h, blocks, unravel(residual(x)))
-        update = jax.flatten_util.ravel_pytree(found)[0]
-        change = size(found)
-        rate = change / previous
-        converged = (count > 0) & (rate < 1) & (rate * change <= CONVERGED * (1 - rate))
-        converged = converged | (
-            change <= jnp.where(count == 0, jnp.maximum(AT_ONCE, negligible), negligible)
-        )
+        return (x - jax.flatten_util.ravel_pytree(found)[0], size(found, h)), size(found)
+
+    def verdict(i):
+        change, rate, first = i.size, i.size / i.previous, i.count == 1
+        converged = ~first & (rate < 1) & (rate * change <= CONVERGED * (1 - rate))
+        at_once = jnp.maximum(AT_ONCE, negligible)
+        converged = converged | (change <= jnp.where(first, at_once, negligible))
         # Rounding errors of stiff forces are seen in velocities first.
-        stalled = (count > 1) & (rate >= 0.5) & (size(found, h) <= CONVERGED)
-        converged = converged | stalled
-        failed = ~jnp.isfinite(change) | ((count > 0) & (rate >= 2))
-        return x - update, count + 1, change, converged, failed & ~converged
+        stalled = (i.count > 2) & (rate >= 0.5) & (i.x[1] <= CONVERGED)
+        return converged | stalled, ~jnp.isfinite(change) | (~first & (rate >= 2))
 
-    def unfinished(carry):
-        _, count, _, converged, failed = carry
-        return ~(converged | failed) & (count < MAX_ITERATIONS)
-
-    infinity, none = jnp.asarray(jnp.inf, y0.dtype), jnp.zeros((), jnp.int32)
-    with jax.named_scope("jaxspark_newton"):
-        x, count, change, converged, _ = jax.lax.while_loop(
-            unfinished, body, (start, none, infinity, idle, jnp.asarray(False))
-        )
-    at_once = ~jnp.isfinite(change) & (count == 1)
-    limit = count >= MAX_ITERATIONS
-    result = RESULTS.where(limit, RESULTS.newton_iteration_limit, RESULTS.newton_diverged)
-    result = RESULTS.where(at_once, RESULTS.nonfinite, result)
-    result = RESULTS.where(converged, RESULTS.successful, result)
-    return Converged(unravel(x), count, result)
+    begin = start, jnp.zeros((), y0.dtype)
+    end = iterate(update, verdict, begin, y0, MAX_ITERATIONS, idle)
+    limited = end.count >= MAX_ITERATIONS
+    result = newton_result(end.converged, end.nonfinite_at_once, limited)
+    return Converged(unravel(end.x[0]), end.count, result)
