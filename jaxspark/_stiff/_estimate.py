@@ -15,6 +15,9 @@ from ._newton import Weights
 from ._residual import drift, GGLStages
 
 
+# The errors of all steps add up.
+SAFETY = 3.0
+
 Pair = tuple[Float[Array, " ny"], Float[Array, " nz"]]
 
 
@@ -35,12 +38,12 @@ def step_error(
     It is measured on the independent coordinates `y_X` and velocities `z_X`, the others being 0.
     With the filter `F` and the raw estimate `e` it is
 
-        (F e)_y,    sqrt( (h (F e)_z)^2 + ((F F e)_z)^2 ):
+        3 (F e)_y,    3 sqrt( (h (F e)_z)^2 + ((F F e)_z)^2 ),
 
-    the velocities of stiff oscillations, which the step damps, are known much less well than the
-    coordinates, and a further filter leaves little of them. In the slow motion alone velocities
-    count as `h (F e)_z`. Where the error exceeds the tolerance all is filtered once more: that
-    leaves of a stiff transient what the next steps will damp.
+    for the errors of all steps add up. The velocities of stiff oscillations, which the step damps,
+    are known much less well than the coordinates, and a further filter leaves little of them. Of
+    the slow motion it is `(F e)_y` and `h (F e)_z`. Where the error exceeds the tolerance all is
+    filtered once more: that leaves of a stiff transient what the next steps will damp.
 
     **Arguments:**
 
@@ -65,10 +68,11 @@ def step_error(
     share = jnp.sqrt(total / jnp.maximum(count, 1))
     clean = error_filter(system, coefficients, t, h, stages)
     in_full = norm == "positions and velocities"
+    units = SAFETY * share if in_full else share
 
     def measured(error: Pair, calmer: Pair) -> Pair:
         of_z = jnp.hypot(h * error[1], calmer[1]) if in_full else h * error[1]
-        return share * jnp.where(free[0], error[0], 0), share * jnp.where(free[1], of_z, 0)
+        return units * jnp.where(free[0], error[0], 0), units * jnp.where(free[1], of_z, 0)
 
     def size(error: Pair) -> FloatScalar:
         parts = error[0] / weights.y, error[1] / weights.z
