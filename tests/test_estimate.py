@@ -129,6 +129,25 @@ def test_no_jump_passes(method):
         assert float(error[1][0]) <= 4 * h
 
 
+BEND = jaxspark.ConstrainedSystem(
+    lambda t, y, z, at: (jnp.cos(t) + 3.0 * jnp.maximum(t - at, 0.0))[None]
+)
+
+
+@pytest.mark.parametrize("method", [Gauss(3), Gauss(4), Lobatto(3), Lobatto(4)], ids=str)
+def test_no_kink_in_the_middle_passes(method):
+    """There every other coefficient of it vanishes, and for Lobatto(4) all defects do."""
+    h, at = 0.1, jnp.asarray(0.35)
+    state, memory = (jnp.zeros(1), jnp.zeros(1)), None
+    for i in range(4):
+        before = state
+        state, error, memory = one_step(BEND, method, i * h, state, h, at, memory)
+    exact = np.sin(0.4) - np.sin(0.3) + 1.5 * 0.05**2
+    true = abs(float(state[1][0] - before[1][0]) - exact)
+    assert true >= 1e-5
+    assert float(error[1][0]) >= 0.8 * true
+
+
 @pytest.mark.parametrize("method", ALL, ids=str)
 def test_after_a_jump_that_is_told(method):
     """What is known of the motion before it does not count."""
