@@ -1,12 +1,7 @@
-"""CPU seconds of the first call, each in a process of its own.
-
-python -m benchmarks.fresh._first_call NAME PROGRAM value, or gradient; PROGRAM is default, Gauss(3)
-or by hand.
-"""
+"""CPU seconds of the first call, each in a process of its own."""
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,7 +10,6 @@ from .._figures import at_most, Figure, note
 from ._members import MEMBERS
 
 
-TOLERANCE = 1e-7
 SMALL = 12  # coordinates up to which seconds have a target
 OVER_KKT = {"value": 0.6, "gradient": 0.35}
 SECONDS = {"default": {"value": 1.5, "gradient": 3.5}, "Gauss(3)": {"value": 2.5, "gradient": 5.0}}
@@ -46,36 +40,6 @@ def first_call(tiny: bool) -> Iterator[Figure]:
 
 
 def _seconds(name: str, program: str, what: str) -> float:
-    command = [sys.executable, "-m", "benchmarks.fresh._first_call", name, program, what]
+    command = [sys.executable, "-m", "benchmarks.fresh._one_first_call", name, program, what]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout.strip().splitlines()[-1])
-
-
-def main() -> None:
-    """Print the CPU seconds of one first call."""
-    import diffrax
-    import jax
-    import jax.numpy as jnp
-
-    import jaxspark
-
-    from ._programs import by_hand, differentiated, ours
-
-    jax.config.update("jax_enable_x64", True)
-    name, program, what = sys.argv[1:]
-    fresh = MEMBERS[name]
-    start = fresh.start()
-    method = jaxspark.Gauss(3) if program == "Gauss(3)" else None
-    hand = program == "by hand"
-    run = by_hand(fresh, diffrax.Dopri8()) if hand else ours(fresh, method)
-    call = jax.jit(differentiated(run) if what == "gradient" else run)
-    tolerance = jnp.asarray(TOLERANCE)
-    # What any first call of JAX costs is no concern of ours.
-    jax.block_until_ready(jax.jit(jnp.linalg.solve)(jnp.eye(3), jnp.ones(3)))
-    begun = time.process_time()
-    jax.block_until_ready(call(*start, tolerance))
-    print(time.process_time() - begun)
-
-
-if __name__ == "__main__":
-    main()
