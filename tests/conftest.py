@@ -74,7 +74,8 @@ CORE = """
     acyclic_recursive adaptive adaptive_errors adaptive_gradients bad_start bad_times composition
     consistent damp_start density devices diffrax estimate events events_of_methods explicit
     explicit_gradients export failing_lanes failing_steps
-    fit_covariance fit_density fit_estimate fit_robust friction given_times gradients jax_internals
+    fit_covariance fit_density fit_estimate fit_robust friction given_times gradients iterate
+    jax_internals
     linear_solvers lobatto_methods misuse multibody multipliers nearby orders original_form
     reference_values saddle solve sparsity stiff_gradients stiff_solve structure system
     tableau underlying vmap with_blocks
