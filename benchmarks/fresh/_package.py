@@ -31,6 +31,9 @@ def package(tiny: bool) -> Iterator[Figure]:
     files = list(root.rglob("*.py"))
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
     yield at_most("lines in the package", lines, LINES, "d")
+    texts = [path.read_text(encoding="utf-8") for path in files]
+    loops = sum(text.count('named_scope("jaxspark_newton")') for text in texts)
+    yield at_most("loops of Newton iterations", loops, 1, "d")
     circles = import_circles(root)
     yield at_most("circles of imports", len(circles), 0, "d")
     hops, passed = way_to_the_force(root)

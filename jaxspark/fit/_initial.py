@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from .._consistent import flat_residuals, project
 from .._custom_types import Args, BoolScalar, FloatScalar, State
+from .._implicit import iterate
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from ._compile import compiled
 
@@ -241,17 +242,14 @@ def _root(function: Callable[[Array], Array], start: Float[Array, " n"]) -> Floa
     floor = 100 * jnp.finfo(start.dtype).eps
 
     def solve(function, start):
-        def going(carry):
-            x, size, count = carry
-            return (size > floor * (1 + jnp.max(jnp.abs(x)))) & (count < MOST_CORRECTIONS)
+        def update(at):
+            step = jnp.linalg.solve(jax.jacfwd(function)(at.x), function(at.x))
+            return at.x - step, jnp.max(jnp.abs(step))
 
-        def correct(carry):
-            x, _, count = carry
-            step = jnp.linalg.solve(jax.jacfwd(function)(x), function(x))
-            return x - step, jnp.max(jnp.abs(step)), count + 1
+        def verdict(at):
+            return at.size <= floor * (1 + jnp.max(jnp.abs(at.x))), ~(at.size < jnp.inf)
 
-        begin = start, jnp.full((), jnp.inf, start.dtype), 0
-        return jax.lax.while_loop(going, correct, begin)[0]
+        return iterate(update, verdict, start, start, MOST_CORRECTIONS).x
 
     def tangent_solve(linear, rhs):
         return jnp.linalg.solve(jax.jacfwd(linear)(jnp.zeros_like(rhs)), rhs)
