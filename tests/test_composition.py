@@ -283,3 +283,18 @@ def test_explain_tells_of_the_structure():
     assert alone in jaxspark.linear.explain(double_pendulum(), Y0, Z0, MASS)
     assert alone not in jaxspark.linear.explain(double_pendulum(damping=0.3), Y0, Z0, MASS)
     assert alone not in jaxspark.linear.explain(double_pendulum(), Y0, Z0, MASS, **general())
+
+
+def test_a_state_that_is_not_finite_ends_the_iteration():
+    """NaN in a coordinate that no constraint has: one iteration for each part that is left."""
+    system = jaxspark.ConstrainedSystem(
+        lambda t, q, v, args: jnp.array([0.0, -9.81, jnp.where(t >= 0.05, jnp.nan, 0.0)]),
+        g=lambda t, q, args: (q[:2] @ q[:2] - 1)[None],
+    )
+    found = jaxspark.solve(
+        system, jnp.array([1.0, 0.0, 0.0]), jnp.zeros(3), None, t1=1.0,
+        method=jaxspark.Composition(jaxspark.Lobatto(2), 4), steps=jaxspark.EqualSteps(10),
+        throw=False,
+    )  # fmt: skip
+    assert bool(found.result == jaxspark.RESULTS.newton_diverged)
+    assert int(found.stats.newton_iterations) <= 1200

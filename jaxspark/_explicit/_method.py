@@ -32,7 +32,7 @@ class ExplicitMethod:
     - `estimate`: the weights of an embedded error estimate, one for each stage; or a function
         `(h, x0, x1, K) -> e` of the size of the step, its ends and the derivatives of its stages,
         shape `(s, n)`, to an error of shape `(n,)`. Weights are multiplied by 3, up to order 5 by
-        18, for the errors of all steps add up.
+        18, for the errors of all steps add up; a function is taken as it is.
     - `error_order`: the power of `h` in the estimate. Default: `order`.
 
     **Raises:** `ValueError` if the coefficients do not fit together, or there is no estimate.

@@ -94,9 +94,9 @@ def solve(
         in double and 1e-3 in single precision, and `atol = rtol`. The error of a smooth motion at
         a given time is proportional to them.
     - `first_step`, `max_step`: sizes of the first and the largest step. Default: selected, and a
-        tenth of the interval (`GGL` of the slow motion: unlimited). What happens within less than
-        that, in a motion that is otherwise quiet, can be missed: then give a smaller `max_step`.
-        Infinity removes the limit.
+        tenth of the interval (`GGL` whose `error_norm` does not count velocities in full:
+        unlimited). What happens within less than that, in a motion that is otherwise quiet, can be
+        missed: then give a smaller `max_step`. Infinity removes the limit.
     - `max_steps`: with tolerances, the largest number of steps, rejected ones included. `None`:
         any number, but no reverse-mode derivatives, `save_every` or
         `dense`.

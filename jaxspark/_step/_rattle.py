@@ -175,7 +175,8 @@ def _found(
             return i.x + change, jnp.max(jnp.abs(at.B @ change))
 
         def ended(i):
-            return i.size <= enough, ~(i.size < jnp.inf)
+            # Of a state that is not finite nothing is enough.
+            return i.size <= enough, ~((i.size > enough) & (i.size < jnp.inf))
 
         begin = size * size / 2 * at.lam
         found = iterate(update, ended, begin, size, options.max_iterations)

@@ -16,14 +16,16 @@ class GGL:
     """A method that damps, on the stabilised index-2 form: steps are those of the slow motion.
 
     `jaxspark.solve(system, ..., method=jaxspark.GGL(jaxspark.RadauIIA(3)))` integrates mechanisms
-    with stiff springs, bushings or beams, once their oscillations are damped or as small as the
-    tolerance, with steps that do not depend on the stiffness.
+    with stiff springs, bushings or beams, with steps that do not depend on the stiffness, once
+    their oscillations, of velocities too, are damped or as small as the tolerance:
+    [`jaxspark.stiff.damp_start`][] makes such a start. Larger ones are resolved until they are
+    damped.
 
-    With `error_norm="slow motion"` the error of velocities counts times the step size, and steps
-    may be as long as the interval: fewer steps for what is slow and smooth, while oscillations of
-    velocities that the steps damp go unheeded. Velocities are then less accurate than coordinates,
-    by far where forces jump, and what happens within a step, in a motion that is otherwise quiet,
-    is missed unless `max_step` is given.
+    With `error_norm="slow motion"` the error of velocities counts times the step size, and with it
+    or `"positions"` steps may be as long as the interval: fewer steps for what is slow and smooth,
+    while oscillations of velocities that the steps damp go unheeded. Velocities are then less
+    accurate than coordinates, by far where forces jump, and what happens within a step, in a motion
+    that is otherwise quiet, is missed unless `max_step` is given.
 
     Declare stiff potentials by [`jaxspark.stiff.Elongated`][]. Left in the forces they are
     integrated, too, but Newton's iteration then meets forces that are far from linear, which is

@@ -89,17 +89,18 @@ def estimate(
     takes `m = p - 1 - q` more rates `zeta` of the decay, that of smooth motions if the
     coefficients behave like theirs, else as much as there may be, `Z_e = Z(m)` and from `b_{q-1}`
     `Z_o = Z(m + 1)`. With `d`, by which `h a_{q-1}` differs from what the step before lets expect,
-    and its `Z_d`, 0 unless `d` is larger than that of a smooth motion, the estimate is, entry by
-    entry, for `R` radians,
+    and its `Z_d`, 0 unless `d` is larger than that of a smooth motion (and after a step that was
+    more than three times shorter, from which nothing is expected), the estimate is, entry by entry,
+    for `R` radians,
 
         E_z = R C 2^(p-1) sqrt( (Z_e (2q-1)!!)^2 (even^2 + odd^2) + (Z_o (2q-3)!! h a_{q-1})^2
                                 + (Z_d (2q-1)!! d)^2 ),
 
-    and `E_y` is `h/2 |v_z .|` of the first and third term with `even` replaced by `h a_{q-1}`, and
-    `h a_{q-1}` by `h a_{q-2}`. For smooth motions this is the error made in so many radians, in
-    every phase, so that the error at a given time is proportional to it. For a jump `J` inside the
-    step it is at least `K h |a_q|`, `K` between 0.5 and 2, as large as the error itself, at most
-    `h J max b_i / 2`.
+    and `E_y` is `h/2 |v_z .|` of those with `Z_e` and `Z_o`, without `odd`, with `even` replaced by
+    `h a_{q-1}`, and `h a_{q-1}` by `h a_{q-2}`. For smooth motions this is the error made in so
+    many radians, in every phase, so that the error at a given time is proportional to it. For a
+    jump `J` inside the step it is at least `K h |a_q|`, `K` between 0.5 and 2, as large as the
+    error itself, at most `h J max b_i / 2`.
 
     What it cannot see: a bump between all nodes and ends of a step; and a kink or a jump in a step
     whose smooth coefficients are larger, for no datum of two steps tells them apart.
@@ -163,8 +164,10 @@ def _continued(known: Expansion, h: FloatScalar, history: History) -> Float[Arra
 
     In the variable of this step that of the step before is `1 + rho + rho x`, `rho` the ratio of
     both sizes: of `P_q` there the coefficient of `P_{q-1}(x)` is `(2q - 1)(1 + rho) rho^{q-1}`.
+    Steps that differ by more are not compared.
     """
     q, ratio = known.degree, _ratio_of_steps(h, history)
+    ratio = jnp.clip(ratio, -LARGEST_RATIO, LARGEST_RATIO)
     last, highest = history.highest
     return ratio**q * (last + (2 * q - 1) * (1 + ratio) * highest)
 
@@ -204,7 +207,7 @@ def _factors(
     h: FloatScalar,
     history: History,
 ) -> tuple[FloatScalar, FloatScalar, FloatScalar, FloatScalar, FloatScalar]:
-    """`Z_e`, `Z_o`, `Z_h`, and the rate and the power that the next step remembers.
+    """`Z_e`, `Z_o`, `Z_d`, and the rate and the power that the next step remembers.
 
     `others` are the sizes of `odd`, of `a_{q+1}` by changes since the last step, and of the lowest
     coefficient with all its parts.
