@@ -58,7 +58,7 @@ def saved(angle, t1, gravity):
     args = {**PENDULUM_ARGS, "g": gravity}
     y0, z0 = pendulum_start(angle)
     solution = jaxspark.solve(
-        pendulum(), y0, z0, args, method=jaxspark.Gauss(2), t1=t1, rtol=1e-7, max_steps=128,
+        pendulum(), y0, z0, args, method=jaxspark.Gauss(2), t1=t1, rtol=1e-7, max_steps=256,
         ts=t1 * jnp.array([0.3, 0.5, 0.9]), multipliers=True, throw=False,
     )  # fmt: skip
     return jnp.concatenate([jnp.sum(solution.ys, 1), solution.multipliers.lam[:, 0]])
