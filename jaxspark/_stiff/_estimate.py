@@ -16,7 +16,7 @@ from ._residual import drift, GGLStages
 
 
 # The errors of all steps add up.
-SAFETY = 3.0
+SAFETY = 2.0
 
 Pair = tuple[Float[Array, " ny"], Float[Array, " nz"]]
 
@@ -38,7 +38,7 @@ def step_error(
     It is measured on the independent coordinates `y_X` and velocities `z_X`, the others being 0.
     With the filter `F` and the raw estimate `e` it is
 
-        3 (F e)_y,    3 sqrt( (h (F e)_z)^2 + ((F F e)_z)^2 ),
+        2 (F e)_y,    2 sqrt( (h (F e)_z)^2 + ((F F e)_z)^2 ),
 
     for the errors of all steps add up. The velocities of stiff oscillations, which the step damps,
     are known much less well than the coordinates, and a further filter leaves little of them. Of
