@@ -1,4 +1,8 @@
-"""Implicit differentiation: derivatives at the solution, never through the iteration."""
+"""Implicit differentiation: derivatives at the solution, never through the iteration.
+
+And that iteration: one loop for all of Newton's, and a branch that costs nothing where it is not
+taken.
+"""
 
 from ._dense_root import newton_root as newton_root
 from ._iterate import iterate as iterate, Iteration as Iteration, newton_result as newton_result

@@ -164,7 +164,7 @@ def _continued(known: Expansion, h: FloatScalar, history: History) -> Float[Arra
 
     In the variable of this step that of the step before is `1 + rho + rho x`, `rho` the ratio of
     both sizes: of `P_q` there the coefficient of `P_{q-1}(x)` is `(2q - 1)(1 + rho) rho^{q-1}`.
-    Steps that differ by more are not compared.
+    A ratio beyond `LARGEST_RATIO` is cut there: `_changes` does not compare such steps.
     """
     q, ratio = known.degree, _ratio_of_steps(h, history)
     ratio = jnp.clip(ratio, -LARGEST_RATIO, LARGEST_RATIO)
