@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from .._figures import Figure, topic
 from ._first_call import first_call
+from ._lowest import lowest
 from ._motion import motion
 from ._package import package
 
@@ -12,6 +13,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "motion": motion,
     "first_call": first_call,
     "package": package,
+    "lowest": lowest,
 }
 
 figures, smoke = topic(PARTS)

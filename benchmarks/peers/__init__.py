@@ -48,7 +48,7 @@ from ._references import (
     end_residual as end_residual,
     reference as reference,
 )
-from ._require import available as available
+from ._require import available as available, peer as peer
 from ._residual import Residual as Residual, residual as residual
 from ._rivals import Rival as Rival, rivals as rivals, tolerance as tolerance
 from ._run import least_seconds as least_seconds, Run as Run, Solver as Solver

@@ -37,8 +37,8 @@ def fit(tiny: bool) -> Iterator[Figure]:
 
 def _both(topic: str, parts: tuple[str, ...]) -> Iterator[Figure]:
     for part in parts:
-        lowest = lines_of(_figures(LOWEST, topic, part))
-        newest = lines_of(_figures(NEWEST, topic, part))
+        lowest = lines_of(figures_of(LOWEST, topic, part))
+        newest = lines_of(figures_of(NEWEST, topic, part))
         for name, value in newest.items():
             if timed(name) and name in lowest:
                 yield _compared(f"{topic}: {name}", lowest[name], value)
@@ -56,7 +56,8 @@ def _compared(name: str, lowest: str, newest: str) -> Figure:
     return Figure(name, f"<= {MOST:g}", words, bool(ratio <= MOST))
 
 
-def _figures(versions: tuple[str, str], topic: str, part: str) -> Done:
+def figures_of(versions: tuple[str, str], topic: str, part: str) -> Done:
+    """A part of a topic, measured with these versions."""
     measure = f"python -m benchmarks figures {topic}" + (f" --only {part}" if part else "")
     # Not before the package: pip would change its versions.
     peers = f"pip install --quiet --no-deps {PEERS} {OF_PEERS}" if versions == LOWEST else "true"
