@@ -53,7 +53,7 @@ class GGLSteps(ImplicitSteps):
         Newton's iteration ends.
     """
 
-    gains = 0.0, 1.0
+    probes, gains = False, (0.0, 1.0)
 
     def __init__(self, static: FlatSystem, method: GGL):
         super().__init__(static)

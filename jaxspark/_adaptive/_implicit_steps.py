@@ -1,4 +1,4 @@
-"""What steps of implicit methods have in common: derivatives at known stages, the first size."""
+"""What steps of implicit methods have in common: derivatives at known stages."""
 
 import abc
 from typing import Any
@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from .._consistent import flat_residuals
 from .._custom_types import FloatScalar
-from .._driver import AbstractSteps, first_step, Tolerances
+from .._driver import AbstractSteps
 from .._implicit import lazily, stop_gradient
 from .._step import differentiated_if
 from .._system import FlatSystem
@@ -28,8 +28,6 @@ class ImplicitSteps(AbstractSteps):
     - `static`: the flat system without its arrays, which come as `parameters`: those that are
         differentiated, and a pair of others, the system's and the method's own.
     """
-
-    probes = False
 
     def __init__(self, static: FlatSystem):
         self.static = static
@@ -63,27 +61,6 @@ class ImplicitSteps(AbstractSteps):
         """The derivative of the state, by the underlying ODE."""
         y, z = self.split(x)
         return jnp.concatenate([system.velocity(t, y, z), flat_underlying(system, t, y, z)[0]])
-
-    def first_size(
-        self, parameters: Any, t: FloatScalar, x: Float[Array, " n"], tolerances: Tolerances
-    ) -> FloatScalar:
-        """From the derivatives at the start and at the end of a short step by Euler's method."""
-        system = self.system(parameters)
-        epsilon = float(jnp.finfo(x.dtype).eps)
-        largest = jnp.max(jnp.abs(x), initial=0)
-
-        def trip(carry, _):
-            x, h, before = carry
-            slope = self.slope(system, t + h, x)
-            # A change that neither rounding errors nor the motion itself makes much of.
-            speed = jnp.max(jnp.abs(slope), initial=0)
-            short = epsilon**0.5 * jnp.maximum(largest, 1) / jnp.where(speed > 0, speed, 1)
-            size = jnp.where(h == 0, short, h)
-            return (x + jnp.where(h == 0, size, 0) * slope, size, slope), before
-
-        start = (x, jnp.zeros_like(t), jnp.zeros_like(x))
-        (_, h, later), slopes = jax.lax.scan(trip, start, None, 2)
-        return first_step(tolerances, self.error_order, x, slopes[1], later, h)
 
     def push(self, parameters, t, h, x, note, tangents, bounded=False):
         """The tangent of the end."""

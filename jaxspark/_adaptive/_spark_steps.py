@@ -50,7 +50,7 @@ class SparkSteps(ImplicitSteps):
     - `method`, `newton`, `linear_solver`, `predict`: see [`jaxspark.solve`][].
     """
 
-    gains = GAINS
+    probes, gains = True, GAINS
 
     def __init__(
         self,
@@ -105,9 +105,14 @@ class SparkSteps(ImplicitSteps):
         error = estimate(system, tableau, jacobian, t, (y, z), size, stages, memory.history)
         x1 = jnp.concatenate([stages.y[-1], stages.z[-1]])
         vector = jax.flatten_util.ravel_pytree(stages)[0]
+        ends = ((t, y, z), (t + h, stages.y[-1], stages.z[-1]))
+        first, last = (
+            jnp.concatenate([system.velocity(*end), slope])
+            for end, slope in zip(ends, error.slopes, strict=True)
+        )
         return Step(
             jnp.where(good & ~idle, x1, x), jnp.concatenate([error.y, error.z]), vector,
-            Memory(t, h, x, vector, error.history), newton.iterations, newton.result,
+            Memory(t, h, x, vector, error.history), newton.iterations, newton.result, (first, last),
         )  # fmt: skip
 
     def _guess(

@@ -53,11 +53,15 @@ def no_history(z: Float[Array, " nz"]) -> History:
 
 
 class StepError(eqx.Module):
-    """The estimated error of a step in `y` and `z`, and what the next one remembers of it."""
+    """The estimated error of a step in `y` and `z`, and what the next one remembers of it.
+
+    - `slopes`: the accelerations at both ends, by the polynomial through the stages.
+    """
 
     y: Float[Array, " ny"]
     z: Float[Array, " nz"]
     history: History
+    slopes: Float[Array, "2 nz"]
 
 
 def estimate(
@@ -156,7 +160,7 @@ def estimate(
     error_y = jnp.hypot(like * along(b[-2]), unlike * along(b[-3]))
     highest = jnp.stack([rows[-3], even])
     new = History(power, rate / jnp.abs(h), highest, h)
-    return StepError(scale * error_y, scale * jnp.sqrt(error_z), new)
+    return StepError(scale * error_y, scale * jnp.sqrt(error_z), new, rows[-2:] / h)
 
 
 def _continued(known: Expansion, h: FloatScalar, history: History) -> Float[Array, " nz"]:
