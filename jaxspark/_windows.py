@@ -13,9 +13,11 @@ def in_windows(
 ) -> Callable[..., Any]:
     """`jax.vmap`, of so many lanes at a time.
 
-    An adaptive solve of a batch goes on until its slowest lane is done; of windows, each does, and
-    fewer lanes wait. With `cost`, lanes that take about as long share a window. A window also needs
-    less memory, and fits into a cache. Results are those of `jax.vmap`.
+    On GPUs and TPUs a solve of a batch with tolerances goes on until its slowest lane is done; of
+    windows, each does, and fewer lanes wait. With `cost`, lanes that take about as long share a
+    window. (On CPUs such lanes run one after another, and none waits.) A window also needs less
+    memory, and fits into a cache, which is what counts with equal steps. Results are those of
+    `jax.vmap`.
 
     **Arguments:**
 

@@ -1,6 +1,7 @@
 """The floor: DOP853 with projections in C, written by hand for four of the mechanisms.
 
-The mathematics, the control of steps and the coefficients are those of the default of `solve`.
+The mathematics, the coefficients and the control of steps are those of the default of `solve`; but
+the first step follows from one of Euler's method, and steps that failed are not remembered.
 """
 
 import ctypes
@@ -20,6 +21,7 @@ HOME = pathlib.Path(__file__).parent / "floor"
 NAMES = ("viviani", "yoke", "tricycle", "two_bodies")
 COMPILER, FLAGS = "gcc", ("-O3", "-march=native", "-shared")
 STAGES, ORDER = 12, 8
+TOO_MANY = "The motion takes more than a million steps, or one too small."
 _VECTOR = np.ctypeslib.ndpointer(dtype=float, flags="C_CONTIGUOUS")
 
 
@@ -33,7 +35,7 @@ class Floor:
 
     **Arguments:**
 
-    - `fresh`: one of `NAMES`.
+    - `fresh`: a mechanism whose name is in `NAMES`.
 
     **Raises:** `subprocess.CalledProcessError` if the compiler fails.
     """
@@ -53,31 +55,30 @@ class Floor:
         self._run, self._lanes = self._library.run, self._library.lanes
         self._run.restype = self._lanes.restype = ctypes.c_long
         double, whole = ctypes.c_double, ctypes.c_int
-        count = ctypes.POINTER(ctypes.c_long)
-        self._run.argtypes = [_VECTOR, _VECTOR, double, double, count]
+        self._run.argtypes = [_VECTOR, _VECTOR, double, double]
         self._lanes.argtypes = [_VECTOR, _VECTOR, whole, whole, double, double, _VECTOR]
 
     def run(self, tolerance: float) -> tuple[np.ndarray, int]:
         """The state at the end, shape `(ny + nz,)`, and the number of steps.
 
-        **Raises:** `RuntimeError` if a step is too small.
+        **Raises:** `RuntimeError` if it does not get there.
         """
-        x, rejected = self._x.copy(), ctypes.c_long()
-        steps = self._run(x, self._args, self._t1, tolerance, ctypes.byref(rejected))
+        x = self._x.copy()
+        steps = self._run(x, self._args, self._t1, tolerance)
         if steps < 0:
-            raise RuntimeError("The floor's steps became too small.")
+            raise RuntimeError(TOO_MANY)
         return x, steps
 
     def lanes(self, args: Any, tolerance: float) -> np.ndarray:
         """The ends for each of the rows of parameters.
 
-        **Raises:** `RuntimeError` if a step is too small.
+        **Raises:** `RuntimeError` if one does not get there.
         """
         args = np.ascontiguousarray(args, float)
         ends = np.empty((len(args), self._x.size))
         count, size = len(args), PARAMETERS
         if self._lanes(self._x, args, count, size, self._t1, tolerance, ends) < 0:
-            raise RuntimeError("The floor's steps became too small.")
+            raise RuntimeError(TOO_MANY)
         return ends
 
 

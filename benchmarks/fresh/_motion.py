@@ -1,4 +1,8 @@
-"""CPU time at an error of 1e-7, of values, gradients and batches, next to what is done by hand."""
+"""CPU time at an error of 1e-7: values, gradients and batches by the default of `solve`.
+
+Next to what is done by hand with diffrax; values next to solvers outside JAX and to C; gradients of
+`Gauss(3)` next to its values.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +15,7 @@ import numpy as np
 import jaxspark
 
 from .._figures import at_least, at_most, Figure, note
-from ..adaptive._work_precision import Point, seconds_at
+from ..adaptive._work_precision import seconds_at
 from ..audit._reference import Reference
 from . import _floor
 from ._floor import Floor
@@ -26,152 +30,180 @@ ERROR = 1e-7
 # From so large ones on that no method reaches the error.
 TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(4, 21))
 LANES, SPREAD = 256, 0.1
-TINY = ("viviani",)
-SAME, BOTH = "value, at the same tolerance", "value and gradient"
 HAND = {"Dopri8": diffrax.Dopri8(), "Tsit5": diffrax.Tsit5()}
+# Of one mechanism, at an error that loose tolerances reach.
+TINY, TINY_ERROR, TINY_TOLERANCES = ("viviani",), 1e-2, (1e-4, 1e-5)
+VALUE, BOTH, SAME = "value", "value and gradient", "value, at the same tolerance"
+LANE, LANE_BOTH = (f"a lane of {LANES}, {what}" for what in (VALUE, BOTH))
+Costs = dict[str, float]
 
 
 class Cost(NamedTuple):
     """CPU seconds at the error, by what is computed.
 
-    - `ours`, `hand`, `floor`: of the default, by hand and in C.
-    - `gauss`: the cost of a value and gradient over that of the value, by `Gauss(3)`.
+    - `ours`, `hand`, `floor`: of the default, by hand (each the better of two) and in C.
+    - `gauss`: by `Gauss(3)`.
     """
 
-    ours: dict[str, float]
-    hand: dict[str, float]
-    floor: dict[str, float]
-    gauss: float
+    ours: Costs
+    hand: Costs
+    floor: Costs
+    gauss: Costs
+
+
+class Task(NamedTuple):
+    """A mechanism, its start, where it ends, tolerances to try, the error, lanes if any."""
+
+    fresh: Fresh
+    start: Any
+    goal: np.ndarray
+    tolerances: Sequence[float]
+    error: float
+    lanes: Any
 
 
 def motion(tiny: bool) -> Iterator[Figure]:
     """All mechanisms, one after the other; then the means."""
     costs = {}
-    chosen = {name: MEMBERS[name] for name in TINY} if tiny else MEMBERS
-    for name, fresh in chosen.items():
-        costs[name] = yield from _one(fresh, tiny)
+    for name in TINY if tiny else MEMBERS:
+        task = _task(MEMBERS[name], tiny)
+        cost = costs[name] = _measured(task)
+        yield from _of_one(name, cost)
+        yield from _of_others(task, cost)
         jax.clear_caches()
     if not tiny:
         yield from _means(costs)
 
 
-def _one(fresh: Fresh, tiny: bool) -> Any:
+def _task(fresh: Fresh, tiny: bool) -> Task:
     start = fresh.start()
     member, seeded = fresh.of_audit()
     exact = Reference(member).at(seeded)
     goal = np.concatenate([exact.y, exact.z])
-    rng = np.random.default_rng(0)
-    lanes = jnp.tile(start[2], (LANES, 1))
-    lanes = lanes.at[:, :2].multiply(1 + SPREAD * jnp.asarray(rng.uniform(-1, 1, (LANES, 2))))
-    lanes = None if tiny else lanes
-    tolerances = TOLERANCES[:3] if tiny else TOLERANCES
-
-    def work(run: Program) -> list[Point]:
-        compiled = jax.jit(run).lower(*start, jnp.asarray(1e-6)).compile()
-        return sweep(lambda tolerance: compiled(*start, jnp.asarray(tolerance)), goal, tolerances)
-
-    own = ours(fresh)
-    points = work(own)
-    of_ours = {"value": seconds_at(points, ERROR)}
-    of_ours |= _costs(own, points, start, lanes)
-    hands = {name: by_hand(fresh, solver) for name, solver in HAND.items()}
-    swept = {name: work(run) for name, run in hands.items()}
-    best = min(swept, key=lambda name: seconds_at(swept[name], ERROR))
-    of_hand = {"value": seconds_at(swept[best], ERROR)}
-    of_hand |= _costs(hands[best], swept[best], start, lanes)
-    for what, own_seconds in of_ours.items():
-        words = f"{1e3 * own_seconds:.3f}; {1e3 * of_hand[what]:.3f} by {best}"
-        ratio = of_hand[what] / own_seconds
-        yield note(f"{fresh.name}: {what}, CPU ms, ours; by hand; ratio", f"{words}; {ratio:.2f}")
-    for name, run in outside(fresh):
-        found = seconds_at(sweep(run, goal, tolerances), ERROR)
-        words = f"{1e3 * found:.3f}; {found / of_ours['value']:.2f}"
-        yield note(f"{fresh.name}: value by {name}, CPU ms; over ours", words)
-    of_floor = {}
-    if fresh.name in _floor.NAMES and _floor.available():
-        of_floor = _of_floor(Floor(fresh), goal, lanes, tolerances)
-        for what, least in of_floor.items():
-            words = f"{1e3 * least:.4f}; {of_ours[what] / least:.2f}"
-            yield note(f"{fresh.name}: {what}, CPU ms of C; ours over it", words)
-    gauss = _costs(ours(fresh, jaxspark.Gauss(3)), (), start, None)
-    over = gauss[BOTH] / gauss[SAME]
-    yield note(f"{fresh.name}: value and gradient over value, Gauss(3)", f"{over:.2f}")
-    return Cost(of_ours, of_hand, of_floor, over)
+    if tiny:
+        return Task(fresh, start, goal, TINY_TOLERANCES, TINY_ERROR, None)
+    parts = jnp.asarray(np.random.default_rng(0).uniform(-1, 1, (LANES, 2)))
+    lanes = jnp.tile(start[2], (LANES, 1)).at[:, :2].multiply(1 + SPREAD * parts)
+    return Task(fresh, start, goal, TOLERANCES, ERROR, lanes)
 
 
-def _of_floor(
-    floor: Floor, goal: np.ndarray, lanes: Any, tolerances: Sequence[float]
-) -> dict[str, float]:
-    """What the same costs in C, of a batch, too, if there is one."""
-    points = sweep(lambda tolerance: (floor.run(tolerance)[0], True), goal, tolerances)
-    found = {"value": seconds_at(points, ERROR)}
-    if lanes is not None:
-        tolerance = loosest(points, ERROR)
-        found[f"a lane of {LANES}, value"] = seconds(lambda: floor.lanes(lanes, tolerance)) / LANES
-    return found
+def _measured(task: Task) -> Cost:
+    own = _costs(task, ours(task.fresh), (jax.vmap,))
+    hands = [_costs(task, by_hand(task.fresh, x), (jax.vmap, _one_by_one)) for x in HAND.values()]
+    hand = {what: min(found[what] for found in hands) for what in own}
+    gauss = _costs(task._replace(lanes=None), ours(task.fresh, jaxspark.Gauss(3)), ())
+    floor = {}
+    if task.fresh.name in _floor.NAMES and _floor.available():
+        floor = _of_floor(task, Floor(task.fresh))
+    return Cost(own, hand, floor, gauss)
 
 
-def _costs(run: Program, points: Sequence[Point], start: Any, lanes: Any) -> dict[str, float]:
-    """Of values and gradients, of a batch, too, if there is one.
+def _one_by_one(function: Program, axes: Any) -> Program:
+    """What a batch is on a CPU by one line more."""
+    del axes
+    return lambda y, z, lanes, tolerance: jax.lax.map(
+        lambda args: function(y, z, args, tolerance), lanes
+    )
 
-    At the largest tolerance from which on all errors are small enough, or without points at one as
-    large as the error.
+
+def _costs(task: Task, run: Program, batches: Sequence[Callable[..., Any]]) -> Costs:
+    """CPU seconds of a value at the error; of all else at the tolerance of `loosest`.
+
+    - `batches`: ways to run lanes, of which the best counts.
     """
-    tolerance = jnp.asarray(loosest(points, ERROR) if points else ERROR)
-    y, z, args = start
+    y, z, args = task.start
+    compiled = jax.jit(run)
 
-    def cost(function: Callable[..., Any], args: Any) -> float:
-        compiled = jax.jit(function)
-        return seconds(lambda: compiled(y, z, args, tolerance))
+    def at(tolerance):
+        operands = y, z, args, jnp.asarray(tolerance)
+        return lambda: compiled(*operands)
 
-    functions = {"value": run, BOTH: differentiated(run)}
-    found = {
-        SAME: cost(run, args),
-        "value and gradient": cost(functions["value and gradient"], args),
-    }
-    for what, function in functions.items() if lanes is not None else ():
-        batch = jax.vmap(function, (None, None, 0, None))
-        found[f"a lane of {LANES}, {what}"] = cost(batch, lanes) / LANES
+    points = sweep(at, task.goal, task.tolerances)
+    tolerance = jnp.asarray(loosest(points, task.error))
+    found = {VALUE: seconds_at(points, task.error)}
+    for what, function, name in ((SAME, run, LANE), (BOTH, differentiated(run), LANE_BOTH)):
+        whole = jax.jit(function)
+        found[what] = seconds(lambda call=whole: call(y, z, args, tolerance))
+        if task.lanes is not None:
+            found[name] = min(_of_lanes(task, function, batch, tolerance) for batch in batches)
+    if task.lanes is not None:
+        good = jax.jit(jax.vmap(run, (None, None, 0, None)))(y, z, task.lanes, tolerance)[1]
+        if not np.all(good):
+            raise RuntimeError(f"{task.fresh.name}: {np.sum(~good)} lanes failed.")
     return found
+
+
+def _of_lanes(task: Task, function: Program, batch: Callable[..., Any], tolerance: Any) -> float:
+    y, z, _ = task.start
+    compiled = jax.jit(batch(function, (None, None, 0, None)))
+    return seconds(lambda: compiled(y, z, task.lanes, tolerance)) / LANES
+
+
+def _of_floor(task: Task, floor: Floor) -> Costs:
+    """What the same costs in C."""
+    points = sweep(
+        lambda tolerance: lambda: (floor.run(tolerance)[0], True), task.goal, task.tolerances
+    )
+    found = {VALUE: seconds_at(points, task.error)}
+    if task.lanes is not None:
+        tolerance = loosest(points, task.error)
+        found[LANE] = seconds(lambda: floor.lanes(task.lanes, tolerance)) / LANES
+    return found
+
+
+def _of_one(name: str, cost: Cost) -> Iterator[Figure]:
+    for what, own in cost.ours.items():
+        hand = cost.hand[what]
+        words = f"{1e3 * own:.3f}; {1e3 * hand:.3f}; {hand / own:.2f}"
+        yield note(f"{name}: {what}, CPU ms, ours; by hand; ratio", words)
+    for what, least in cost.floor.items():
+        words = f"{1e3 * least:.4f}; {cost.ours[what] / least:.2f}"
+        yield note(f"{name}: {what}, CPU ms of C; ours over it", words)
+    words = f"{1e3 * cost.gauss[VALUE]:.3f}; {cost.gauss[BOTH] / cost.gauss[SAME]:.2f}"
+    yield note(f"{name}: value by Gauss(3), CPU ms; value and gradient over it", words)
+
+
+def _of_others(task: Task, cost: Cost) -> Iterator[Figure]:
+    for name, runs in outside(task.fresh):
+        found = seconds_at(sweep(runs, task.goal, task.tolerances), task.error)
+        words = f"{1e3 * found:.3f}; {found / cost.ours[VALUE]:.2f}"
+        yield note(f"{task.fresh.name}: value by {name}, CPU ms; over ours", words)
 
 
 # Means and worst of ratios, by hand over ours.
-TARGETS = {
-    "value": (3.0, 1.5),
-    "value and gradient": (4.0, 2.0),
-    f"a lane of {LANES}, value": (3.0, 0.0),
-    f"a lane of {LANES}, value and gradient": (4.0, 0.0),
-}
+TARGETS = {VALUE: (3.0, 1.5), BOTH: (4.0, 2.0), LANE: (3.0, 0.0), LANE_BOTH: (4.0, 0.0)}
 OVER_VALUE = {"the default": 3.0, "Gauss(3)": 2.2}
 # Ours over C, means.
-OVER_FLOOR = {"value": 3.0, f"a lane of {LANES}, value": 1.5}
+OVER_FLOOR = {VALUE: 3.0, LANE: 1.5}
 
 
 def _means(costs: dict[str, Cost]) -> Iterator[Figure]:
     for what, (mean, worst) in TARGETS.items():
         ratios = {name: cost.hand[what] / cost.ours[what] for name, cost in costs.items()}
-        of_all = float(np.exp(np.mean(np.log(list(ratios.values())))))
         least = min(ratios, key=lambda name: ratios[name])
-        yield at_least(f"{what}, by hand over the default: geometric mean", of_all, mean)
+        yield at_least(
+            f"{what}, by hand over the default: geometric mean", _mean(ratios.values()), mean
+        )
         words = f"{what}, by hand over the default: worst ({least})"
         if worst:
             yield at_least(words, ratios[least], worst)
         else:
             yield note(words, f"{ratios[least]:.2f}")
-    over = {
-        "the default": [cost.ours[BOTH] / cost.ours[SAME] for cost in costs.values()],
-        "Gauss(3)": [cost.gauss for cost in costs.values()],
-    }
     for method, most in OVER_VALUE.items():
+        found = [cost.gauss if method == "Gauss(3)" else cost.ours for cost in costs.values()]
+        over = [own[BOTH] / own[SAME] for own in found]
         what = f"value and gradient over value, {method}"
-        mean = float(np.exp(np.mean(np.log(over[method]))))
-        yield at_most(f"{what}: geometric mean", mean, most, ".2f")
-        yield note(f"{what}: worst", f"{max(over[method]):.2f}")
+        yield at_most(f"{what}: geometric mean", _mean(over), most, ".2f")
+        yield note(f"{what}: worst", f"{max(over):.2f}")
     for what, most in OVER_FLOOR.items():
         over = [cost.ours[what] / cost.floor[what] for cost in costs.values() if cost.floor]
         if not over:
             yield note(f"{what}, over C", f"skipped: there is no {_floor.COMPILER}")
             continue
-        mean = float(np.exp(np.mean(np.log(over))))
-        yield at_most(f"{what}, over C: geometric mean", mean, most, ".2f")
+        yield at_most(f"{what}, over C: geometric mean", _mean(over), most, ".2f")
         yield note(f"{what}, over C: worst", f"{max(over):.2f}")
+
+
+def _mean(ratios: Any) -> float:
+    """Geometric. Every ratio is finite: `loosest` raises where an error is not reached."""
+    return float(np.exp(np.mean(np.log(list(ratios)))))

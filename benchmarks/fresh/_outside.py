@@ -1,6 +1,6 @@
 """Solvers outside JAX on the same mechanisms: SciPy's DOP853, and IDA of SUNDIALS.
 
-They call compiled functions from Python, at some microseconds a call: so they are met in notebooks.
+They call functions that JAX has compiled from Python, as in a notebook: most of their time is that.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,23 +12,20 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from ..peers import available, peer
+from ..peers._ida import MAX_STEPS, UNCONTROLLED
 from ._mechanism import Fresh
 from ._programs import kkt_field
-from ._work import Run
+from ._work import Runs
 
 
-MAX_STEPS = 100_000
-UNTESTED = 1e8  # an absolute tolerance that takes an unknown out of the error test
-
-
-def outside(fresh: Fresh) -> Iterator[tuple[str, Run]]:
+def outside(fresh: Fresh) -> Iterator[tuple[str, Runs]]:
     """Those that are installed, by name."""
-    yield "SciPy's DOP853", by_scipy(fresh)
+    yield "SciPy's DOP853 on functions of JAX", by_scipy(fresh)
     if available("sksundae"):
-        yield "IDA (GGL)", by_ida(fresh)
+        yield "IDA (GGL) on functions of JAX", by_ida(fresh)
 
 
-def by_scipy(fresh: Fresh) -> Run:
+def by_scipy(fresh: Fresh) -> Runs:
     """DOP853 on the compiled field of what is written by hand."""
     y, z, args = fresh.start()
     ny, field = y.size, kkt_field(fresh)
@@ -44,12 +41,12 @@ def by_scipy(fresh: Fresh) -> Run:
             lambda t, x: np.asarray(rate(t, x)), (0, fresh.t1), x0, "DOP853", (fresh.t1,),
             rtol=tolerance, atol=tolerance,
         )  # fmt: skip
-        return end.y[:, -1], bool(end.success)
+        return (end.y[:, -1] if end.success else x0), bool(end.success)
 
-    return run
+    return lambda tolerance: lambda: run(tolerance)
 
 
-def by_ida(fresh: Fresh) -> Run:
+def by_ida(fresh: Fresh) -> Runs:
     """The equations of Gear, Gupta & Leimkuhler by BDF; multipliers are not in the error test.
 
     With the unknowns `(y, z, mu, lam, psi)` and `C = [gdot; k]_z`,
@@ -85,7 +82,7 @@ def by_ida(fresh: Fresh) -> Run:
 
     def run(tolerance: float) -> tuple[np.ndarray, bool]:
         atol = np.full(x0.size, tolerance)
-        atol[algebraic] = UNTESTED
+        atol[algebraic] = UNCONTROLLED
         solver = ida.IDA(
             function, jacfn=jacobian, rtol=tolerance, atol=atol, algebraic_idx=algebraic,
             max_num_steps=MAX_STEPS,
@@ -95,7 +92,7 @@ def by_ida(fresh: Fresh) -> Run:
         reached = end.success and end.t[-1] >= fresh.t1 * (1 - 1e-12)
         return end.y[-1, : y.size + z.size], bool(reached)
 
-    return run
+    return lambda tolerance: lambda: run(tolerance)
 
 
 def ggl(fresh: Fresh) -> tuple[Callable[..., Any], int]:

@@ -16,7 +16,7 @@ ARGS = np.array([1.2, 0.8, 0.05, 0.09, 0.12, 9.81, 0.02, 0.004, 0.3, 1.0])
 def _masses(n, args):
     """Of `n` bodies, shape `(6 n,)`: even and odd masses, and moments in proportion to them."""
     m = jnp.where(np.arange(n) % 2 == 1, args[1], args[0])
-    return jnp.concatenate([jnp.repeat(m[:, None], 3, 1), m[:, None] * args[2:5]], 1).ravel()
+    return jnp.concatenate([jnp.repeat(m[:, None], 3, 1), m[:, None] * args[None, 2:5]], 1).ravel()
 
 
 def _rate(t, y, z, args):
@@ -33,7 +33,7 @@ def _force(t, y, z, args):
     masses, parts = _masses(n, args).reshape(n, 6), []
     for i, (m, b) in enumerate(zip(masses, z.reshape(n, 6))):
         rate = b[3:]
-        moment = -jnp.cross(rate, m[3:] * rate) - args[7] * rate + (i == 0) * args[8] * Z
+        moment = -jnp.cross(rate, m[3:] * rate) - args[7] * rate + float(i == 0) * args[8] * Z
         parts += [-m[0] * args[5] * Z - args[6] * b[:3], moment]
     return jnp.concatenate(parts)
 

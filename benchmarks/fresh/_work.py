@@ -15,8 +15,8 @@ from ..audit._reference import relative
 LEAST, CALLS = 0.05, 3  # seconds of repetitions, and how many there are at least
 LONGEST = 1.0  # seconds of a call after which no tighter tolerance is tried
 
-# The state at the end and whether it got there, of a tolerance.
-Run = Callable[[float], tuple[Any, Any]]
+# From a tolerance to a call, which returns the state at the end and whether it got there.
+Runs = Callable[[float], Callable[[], tuple[Any, Any]]]
 
 
 def seconds(call: Callable[[], Any]) -> float:
@@ -31,7 +31,7 @@ def seconds(call: Callable[[], Any]) -> float:
     return min(found)
 
 
-def sweep(run: Run, goal: np.ndarray, tolerances: Sequence[float]) -> list[Point]:
+def sweep(runs: Runs, goal: np.ndarray, tolerances: Sequence[float]) -> list[Point]:
     """The runs that get to the end, from the loosest tolerance on.
 
     **Arguments:**
@@ -40,21 +40,27 @@ def sweep(run: Run, goal: np.ndarray, tolerances: Sequence[float]) -> list[Point
     """
     points = []
     for tolerance in tolerances:
-        end, good = run(tolerance)
+        call = runs(tolerance)
+        end, good = call()
         if not good:
             continue
         error = relative(np.asarray(end), goal)
-        points.append(Point(tolerance, error, seconds(lambda t=tolerance: run(t)), math.nan))
+        points.append(Point(tolerance, error, seconds(call), math.nan))
         if points[-1].seconds > LONGEST:
             break
     return points
 
 
 def loosest(points: Sequence[Point], error: float) -> float:
-    """The largest tolerance from which on all errors are small enough; else the tightest."""
-    tolerance = points[-1].tolerance
+    """The largest tolerance from which on all errors are small enough.
+
+    **Raises:** `RuntimeError` if the error is not reached.
+    """
+    tolerance = None
     for point in reversed(points):
         if point.error > error:
             break
         tolerance = point.tolerance
+    if tolerance is None:
+        raise RuntimeError(f"The error {error:g} is not reached.")
     return tolerance

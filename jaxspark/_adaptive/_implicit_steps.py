@@ -57,11 +57,6 @@ class ImplicitSteps(AbstractSteps):
         """`g`, `gdot` and `k`."""
         return flat_residuals(self.system(parameters), t, *self.split(x))
 
-    def slope(self, system: FlatSystem, t: FloatScalar, x: Float[Array, " n"]) -> Any:
-        """The derivative of the state, by the underlying ODE."""
-        y, z = self.split(x)
-        return jnp.concatenate([system.velocity(t, y, z), flat_underlying(system, t, y, z)[0]])
-
     def push(self, parameters, t, h, x, note, tangents, bounded=False):
         """The tangent of the end."""
         del bounded
@@ -92,6 +87,11 @@ class ImplicitSteps(AbstractSteps):
         return end
 
     def _slope_if(self, wanted: Any, system: FlatSystem, t: Any, x: Any) -> Any:
-        """The slope if it is wanted, else zeros."""
+        """The derivative of the state by the underlying ODE if it is wanted, else zeros."""
         system, t, x = stop_gradient((system, t, x))
-        return lazily(wanted, lambda x: self.slope(system, t, x), x, jnp.zeros_like(x))
+
+        def slope(x):
+            y, z = self.split(x)
+            return jnp.concatenate([system.velocity(t, y, z), flat_underlying(system, t, y, z)[0]])
+
+        return lazily(wanted, slope, x, jnp.zeros_like(x))

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from .._consistent import flat_residuals
-from .._custom_types import BoolScalar
+from .._custom_types import BoolScalar, FloatScalar
 from .._driver import AbstractSteps, Progress, Tolerances
 from .._implicit import lazily
 from .._kkt import LinearSolver, select_linear_solver
@@ -32,12 +32,14 @@ class ImplicitIntegrator(AbstractIntegrator):
         moving, fixed = parameters_of(flat)
         return moving, (fixed, (tolerances.rtol, tolerances.atol))
 
-    def reason(self, flat: FlatSystem, end: Progress, result: RESULTS) -> RESULTS:
+    def reason(
+        self, flat: FlatSystem, end: Progress, sign: FloatScalar, result: RESULTS
+    ) -> RESULTS:
         """Smaller steps did not help: forces that end there, or dependent constraints, are why."""
         for code in (RESULTS.newton_diverged, RESULTS.newton_iteration_limit):
             result = RESULTS.where(result == code, RESULTS.step_size_too_small, result)
         stuck = result == RESULTS.step_size_too_small
-        result = RESULTS.where(stuck & ~_finite_ahead(flat, end), RESULTS.nonfinite, result)
+        result = RESULTS.where(stuck & ~_finite_ahead(flat, end, sign), RESULTS.nonfinite, result)
         stuck = result == RESULTS.step_size_too_small
         return RESULTS.where(stuck & ~_regular(flat, end, ~stuck), RESULTS.singular, result)
 
@@ -90,12 +92,12 @@ class GGLIntegrator(ImplicitIntegrator):
         return steps, steps
 
 
-def _finite_ahead(flat: FlatSystem, end: Progress) -> BoolScalar:
+def _finite_ahead(flat: FlatSystem, end: Progress, sign: FloatScalar) -> BoolScalar:
     """Whether force and constraints are finite a few of the smallest steps ahead.
 
     Newton's iteration meets what they are there, or does not, as rounding errors have it.
     """
-    h = AHEAD * end.control.h * jnp.sign(end.t - end.t_before)
+    h = AHEAD * end.control.h * sign
     t, y, z = end.t, end.x[: flat.ny], end.x[flat.ny :]
     ahead = t + h, y + h * flat.velocity(t, y, z), z
     values = (flat.f(*ahead), *flat_residuals(flat, *ahead))

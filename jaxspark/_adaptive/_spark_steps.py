@@ -70,6 +70,10 @@ class SparkSteps(ImplicitSteps):
         """The order of the method, which the estimate of the error shares."""
         return self.tableau.order
 
+    def probe(self, dtype: Any) -> float:
+        """Large enough for differences of stages to be more than their rounding errors."""
+        return max(super().probe(dtype), float(jnp.finfo(dtype).eps) ** (1 / 3))
+
     def _stages(self, system: FlatSystem, x: Any, vector: Any) -> Stages:
         like = constant_guess(system, self.tableau, *self.split(x))
         return jax.flatten_util.ravel_pytree(like)[1](vector)

@@ -1,10 +1,8 @@
 """One loop over steps, for methods that make them, and its derivatives."""
 
 from ._control import (
-    first_step as first_step,
     GAINS as GAINS,
     LARGEST as LARGEST,
-    RELAXATION as RELAXATION,
     Tolerances as Tolerances,
 )
 from ._locate import (
@@ -12,7 +10,6 @@ from ._locate import (
     Happening as Happening,
     OVER as OVER,
 )
-from ._record import UNITS as UNITS
 from ._rows import (
     at as at,
     Problem as Problem,

@@ -16,8 +16,9 @@ RELAXATION = 1.05
 # Of the interval, that no step may exceed by default: in a motion that begins quietly, steps would
 # grow beyond what happens later.
 LARGEST = 0.1
-# Of the interval: the trial from which the first step is chosen.
-PROBE = 1e-5
+# Of the interval: the trial from which the first step is chosen; and by how much smaller the next
+# one is, if that fails.
+PROBE, SMALLER = 1e-5, 1e-2
 
 
 class Tolerances(NamedTuple):

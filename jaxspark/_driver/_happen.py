@@ -5,7 +5,6 @@ from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
 from .._results import RESULTS
-from ._control import PROBE, start
 from ._locate import (
     AbstractEvents,
     aimed,
@@ -118,14 +117,12 @@ def after_jump(
     control = now.control._replace(
         error=jnp.ones_like(now.control.error), wall=-jnp.full_like(now.control.wall, jnp.inf)
     )
-    if method.probes:
-        control = start(PROBE * jnp.abs(problem.t1 - problem.t0))
     kind, zero = (-1 - which).astype(jnp.int32), jnp.zeros_like(t)
     row = Row(now.count, t, zero, now.x, row.note, kind, t, x)
     memory = method.start(problem.parameters, t, x)[0]
-    known, count = jnp.asarray(not method.probes), now.count + 1
+    count = now.count + 1
     after = Progress(
-        t, x, t, x, memory, control, known, count, count, now.saved, jnp.asarray(False),
+        t, x, t, x, memory, control, now.probed, count, count, now.saved, jnp.asarray(False),
         RESULTS.successful, now.totals, None, happening,
     )  # fmt: skip
     return after, row

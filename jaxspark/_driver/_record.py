@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import stop_gradient
 from .._results import RESULTS
-from ._control import adapt, first_step, PROBE, scaled_error, start
+from ._control import adapt, first_step, scaled_error, SMALLER, start
 from ._happen import after_jump, after_look, crossing, first_happening
 from ._locate import AbstractEvents, ENDING, GOING, LOCATING, OVER, REACHED
 from ._rows import (
@@ -127,7 +127,9 @@ def _begin(
     chosen = jnp.isfinite(problem.first)
     span = jnp.abs(problem.t1 - t)
     first = method.first_size(problem.parameters, t, x, problem.tolerances)
-    unknown = PROBE * span if first is None else jnp.minimum(stop_gradient(first), span)
+    if first is None:
+        first = method.probe(x.dtype) * span
+    unknown = jnp.minimum(stop_gradient(first), span)
     h = jnp.where(chosen, problem.first, unknown)
     h = jnp.minimum(h, problem.tolerances.longest)
     known = chosen if method.probes else jnp.asarray(True)
@@ -212,13 +214,16 @@ def _after_trial(
     good = step.verdict == RESULTS.successful
     error = scaled_error(tolerances, now.x, step.x1, step.error, good)
     keep, control = adapt(now.control, tolerances, method.gains, order, elapsed, size, error)
-    probing = jnp.asarray(False)
+    scale = jnp.maximum(jnp.abs(now.t), jnp.abs(problem.t1 - problem.t0))
+    smallest = UNITS * jnp.finfo(h.dtype).eps * scale
+    probing, probed = jnp.asarray(False), jnp.asarray(True)
     if method.probes:
         assert step.slopes is not None
         first = first_step(tolerances, order, now.x, *step.slopes, size)
         probing = ~now.probed & ~last
+        probed = ~(probing & ~good & (SMALLER * size > smallest))
         keep = keep & ~probing
-        control = select(probing, start(first), control)
+        control = select(probing, start(jnp.where(probed, first, SMALLER * size)), control)
     # Derivatives hold the sizes of steps constant.
     control = stop_gradient(control)
     t1 = jnp.where(last, problem.t1, now.t + h)
@@ -229,6 +234,8 @@ def _after_trial(
         keep, probing, control = good, jnp.asarray(False), now.control
     failed = ~good if equal else ~jnp.isfinite(error)
     totals, one = now.totals, jnp.ones((), jnp.int32)
+    # Of steps: a probe is none.
+    iterations = jnp.where(probing, 0, step.iterations)
     count = lambda condition: jnp.where(condition, one, 0)
     residuals = method.residuals(problem.parameters, t1, step.x1)
     worst = [jnp.max(jnp.abs(r), initial=0.0) for r in residuals]
@@ -236,19 +243,17 @@ def _after_trial(
     worst = [jnp.where(keep, jnp.maximum(a, b), a) for a, b in zip(old, worst, strict=True)]
     totals = Totals(
         totals.accepted + count(keep), totals.rejected + count(~keep & ~probing),
-        totals.failed + count(failed & ~probing), totals.iterations + step.iterations,
-        jnp.maximum(totals.most, step.iterations), *worst,
+        totals.failed + count(failed & ~probing), totals.iterations + iterations,
+        jnp.maximum(totals.most, iterations), *worst,
     )  # fmt: skip
     kind = jnp.where(last, LAST, ORDINARY).astype(jnp.int32)
     row = Row(now.count, now.t, h, now.x, step.note, kind, t1, step.x1)
-    scale = jnp.maximum(jnp.abs(now.t), jnp.abs(problem.t1 - problem.t0))
-    smallest = UNITS * jnp.finfo(h.dtype).eps * scale
     moved = (t1, step.x1, now.t, now.x, step.memory, now.count + 1, now.count)
     stayed = (now.t, now.x, now.t_before, now.x_before, now.memory, now.count, now.parent)
     t, x, t_before, x_before, memory, number, parent = select(keep, moved, stayed)
     stuck = ~keep if equal else ~probing & (control.h <= smallest)
     after = Progress(
-        t, x, t_before, x_before, stop_gradient(memory), control, jnp.asarray(True), number,
+        t, x, t_before, x_before, stop_gradient(memory), control, probed, number,
         parent, now.saved, stuck, step.verdict, totals, None, now.events,
     )  # fmt: skip
     return after, row

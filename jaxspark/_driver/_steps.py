@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar, IntScalar
 from .._results import RESULTS
-from ._control import Tolerances
+from ._control import PROBE, Tolerances
 
 
 class Step(NamedTuple):
@@ -58,6 +58,11 @@ class AbstractSteps(abc.ABC):
         """The size of the first step; `None` if the method `probes`."""
         del parameters, t, x, tolerances
         return None
+
+    def probe(self, dtype: Any) -> float:
+        """If it probes: the size of the trial, by that of the interval."""
+        del dtype
+        return PROBE
 
     @abc.abstractmethod
     def recalled(self, t: FloatScalar, h: FloatScalar, x: Float[Array, " n"], note: Any) -> Any:

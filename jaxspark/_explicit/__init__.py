@@ -1,6 +1,5 @@
 """Explicit Runge-Kutta methods on the underlying ODE, whose steps end on the constraints."""
 
-from ._field import Field as Field
 from ._integrator import ExplicitIntegrator as ExplicitIntegrator
 from ._method import ExplicitMethod as ExplicitMethod
 from ._methods import (
@@ -10,4 +9,3 @@ from ._methods import (
     Dopri8 as Dopri8,
     Tsit5 as Tsit5,
 )
-from ._step import ExplicitStep as ExplicitStep

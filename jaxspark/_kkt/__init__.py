@@ -26,9 +26,7 @@ from ._saddle import (
 )
 from ._select import (
     check_linear_solver as check_linear_solver,
-    ELEMENTWISE_LIMIT as ELEMENTWISE_LIMIT,
     inverse as inverse,
     LinearSolver as LinearSolver,
     select_linear_solver as select_linear_solver,
-    structure_of as structure_of,
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 
+from .._custom_types import FloatScalar
 from .._driver import AbstractSteps, Progress, Tolerances
 from .._kkt import LinearSolver
 from .._results import RESULTS
@@ -41,9 +42,14 @@ class AbstractIntegrator(eqx.Module):
     def steps(self, flat: FlatSystem) -> tuple[AbstractSteps, AbstractSteps]:
         """Steps, and the same by operations that JAX can differentiate, both without arrays."""
 
-    def reason(self, flat: FlatSystem, end: Progress, result: RESULTS) -> RESULTS:
-        """The result of a solve, where the method knows more of the reason for a failure."""
-        del flat, end
+    def reason(
+        self, flat: FlatSystem, end: Progress, sign: FloatScalar, result: RESULTS
+    ) -> RESULTS:
+        """The result of a solve, where the method knows more of the reason for a failure.
+
+        - `sign`: of the direction of time.
+        """
+        del flat, end, sign
         return result
 
 

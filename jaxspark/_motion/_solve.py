@@ -87,7 +87,7 @@ def solve_motion(
         dense = Recorded(own, integrator, problem.parameters, end.rows, end.count, t0, end.t)
     result = _result(problem, end, first, ts)
     if not wanted.equal:
-        result = integrator.reason(own, end, result)
+        result = integrator.reason(own, end, jnp.sign(t1 - t0), result)
     return _solution(
         system, integrator, args, flat, problem, end, ts, initial, result, dense, wanted
     )  # fmt: skip

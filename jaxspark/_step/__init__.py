@@ -17,7 +17,6 @@ from ._stages import Stages as Stages
 from ._step import (
     differentiable_stages as differentiable_stages,
     differentiated_if as differentiated_if,
-    factorised_step as factorised_step,
     flat_step as flat_step,
     StepInfo as StepInfo,
 )

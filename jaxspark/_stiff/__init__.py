@@ -2,18 +2,13 @@
 
 from ._coefficients import (
     ggl_coefficients as ggl_coefficients,
-    GGLCoefficients as GGLCoefficients,
 )
 from ._damp import damp_start as damp_start, DampedStart as DampedStart
 from ._estimate import (
-    error_filter as error_filter,
-    free_entries as free_entries,
-    raw_error as raw_error,
     step_error as step_error,
 )
 from ._method import GGL as GGL
 from ._newton import (
-    NewtonMode as NewtonMode,
     Weights as Weights,
 )
 from ._predict import (
@@ -21,4 +16,4 @@ from ._predict import (
     start_stages as start_stages,
 )
 from ._residual import GGLStages as GGLStages
-from ._step import ggl_end as ggl_end, ggl_step as ggl_step, GGLStep as GGLStep
+from ._step import ggl_end as ggl_end, ggl_step as ggl_step

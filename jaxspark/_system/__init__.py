@@ -22,4 +22,4 @@ from ._lagrangian import LagrangianSystem as LagrangianSystem
 from ._mechanical import MechanicalSystem as MechanicalSystem
 from ._multibody import MultibodySystem as MultibodySystem
 from ._times import over_times as over_times
-from ._with_blocks import with_blocks as with_blocks, WithBlocks as WithBlocks
+from ._with_blocks import with_blocks as with_blocks

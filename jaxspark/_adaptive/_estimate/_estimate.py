@@ -55,7 +55,8 @@ def no_history(z: Float[Array, " nz"]) -> History:
 class StepError(eqx.Module):
     """The estimated error of a step in `y` and `z`, and what the next one remembers of it.
 
-    - `slopes`: the accelerations at both ends, by the polynomial through the stages.
+    - `slopes`: the accelerations at both ends, by the polynomial through the stages: with one
+        coefficient only, they are the same.
     """
 
     y: Float[Array, " ny"]
