@@ -188,6 +188,36 @@ def test_single_precision():
     assert float(solution.stats.max_g) <= 1e-6 and float(solution.stats.max_k) <= 1e-6
 
 
+def steps(solution):
+    return int(solution.stats.num_steps + solution.stats.num_rejected_steps)
+
+
+def test_the_first_step_in_single_precision_is_that_in_double():
+    # Differences of stages of a very short trial are all rounding errors.
+    problem = mixed()
+    y0, z0 = np.float32(problem.y0), np.float32(problem.z0)
+    options = {"method": Gauss(3), "t1": 2.0, "rtol": 1e-3, "atol": 1e-3, "save_every": 1}
+    single = jaxspark.solve(problem.system, y0, z0, problem.args, **options)
+    double = jaxspark.solve(problem.system, problem.y0, problem.z0, problem.args, **options)
+    assert float(single.ts[1]) == pytest.approx(float(double.ts[1]), rel=0.1)
+
+
+@pytest.mark.parametrize("method", [Gauss(3), jaxspark.DOP853()], ids=["Gauss", "DOP853"])
+def test_the_first_step_does_not_depend_on_the_interval(method):
+    # A trial of a hundred-thousandth of it is ten turns of the pendulum.
+    def end(t1):
+        problem = problems.pendulum()
+        crossing = jaxspark.Event(lambda t, q, v, args: q[0])
+        return jaxspark.solve(
+            problem.system, problem.y0, problem.z0, problem.args, method=method, t1=t1,
+            rtol=1e-6, atol=1e-6, events=crossing,
+        )  # fmt: skip
+
+    long, short = end(1e6), end(10.0)
+    assert float(long.t1) == pytest.approx(float(short.t1), abs=1e-5) and float(long.t1) < 10.0
+    assert steps(long) <= steps(short) + 15
+
+
 def test_lowering_for_every_platform():
     def end(y):
         return solve(max_steps=64, throw=False).y1 * 0 + y
