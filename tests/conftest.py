@@ -8,6 +8,7 @@ import pathlib
 import pkgutil
 import subprocess
 import sys
+import time
 
 
 # XLA without optimisation and what only serves that compiles several times as fast, and compiling
@@ -120,6 +121,27 @@ def inside(request):
     """Tests of what only JAX's insides give are skipped where these are switched off."""
     if request.node.get_closest_marker("inside") and not jaxspark._jax_internals.allowed():
         pytest.skip("JAX's insides are switched off")
+
+
+# Seconds since the epoch after which no thorough test begins; what is left out is told at the end.
+END = float(os.environ.get("JAXSPARK_THOROUGH_UNTIL", "inf"))
+TOO_LATE = "the time for thorough tests is up"
+
+
+def pytest_runtest_setup(item):
+    """A slow machine runs fewer of the thorough tests, not none of what comes after."""
+    if item.get_closest_marker("thorough") and time.time() > END:
+        pytest.skip(TOO_LATE)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say loudly what was left out."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    late = sorted(report.nodeid for report in skipped if TOO_LATE in str(report.longrepr))
+    if late:
+        terminalreporter.section(f"{len(late)} THOROUGH TESTS WERE NOT RUN: {TOO_LATE}", "!")
+        for name in late:
+            terminalreporter.line(name)
 
 
 # Every compiled program holds memory maps, of which a process may have only so many (65530).
