@@ -41,7 +41,8 @@ Costs = dict[str, float]
 class Cost(NamedTuple):
     """CPU seconds at the error, by what is computed.
 
-    - `ours`, `hand`, `floor`: of the default, by hand (each the better of two) and in C.
+    - `ours`, `hand`, `floor`: of the default, by hand and in C. By hand, the better of two solvers
+        counts; of a batch, that of the cheaper value, by the better of two ways.
     - `gauss`: by `Gauss(3)`.
     """
 
@@ -88,10 +89,15 @@ def _task(fresh: Fresh, tiny: bool) -> Task:
 
 
 def _measured(task: Task) -> Cost:
-    own = _costs(task, ours(task.fresh), (jax.vmap,))
-    hands = [_costs(task, by_hand(task.fresh, x), (jax.vmap, _one_by_one)) for x in HAND.values()]
-    hand = {what: min(found[what] for found in hands) for what in own}
-    gauss = _costs(task._replace(lanes=None), ours(task.fresh, jaxspark.Gauss(3)), ())
+    own, tolerance = _costs(task, ours(task.fresh))
+    hands = {name: _costs(task, by_hand(task.fresh, solver)) for name, solver in HAND.items()}
+    hand = {what: min(found[what] for found, _ in hands.values()) for what in own}
+    gauss, _ = _costs(task, ours(task.fresh, jaxspark.Gauss(3)))
+    if task.lanes is not None:
+        own |= _of_lanes(task, ours(task.fresh), tolerance, (jax.vmap,))
+        best = min(hands, key=lambda name: hands[name][0][VALUE])
+        run = by_hand(task.fresh, HAND[best])
+        hand |= _of_lanes(task, run, hands[best][1], (jax.vmap, _one_by_one))
     floor = {}
     if task.fresh.name in _floor.NAMES and _floor.available():
         floor = _of_floor(task, Floor(task.fresh))
@@ -106,37 +112,39 @@ def _one_by_one(function: Program, axes: Any) -> Program:
     )
 
 
-def _costs(task: Task, run: Program, batches: Sequence[Callable[..., Any]]) -> Costs:
-    """CPU seconds of a value at the error; of all else at the tolerance of `loosest`.
-
-    - `batches`: ways to run lanes, of which the best counts.
-    """
-    y, z, args = task.start
+def _costs(task: Task, run: Program) -> tuple[Costs, float]:
+    """CPU seconds of a value at the error, and of all else at the tolerance of `loosest`; this."""
     compiled = jax.jit(run)
 
     def at(tolerance):
-        operands = y, z, args, jnp.asarray(tolerance)
+        operands = *task.start, jnp.asarray(tolerance)
         return lambda: compiled(*operands)
 
     points = sweep(at, task.goal, task.tolerances)
-    tolerance = jnp.asarray(loosest(points, task.error))
-    found = {VALUE: seconds_at(points, task.error)}
-    for what, function, name in ((SAME, run, LANE), (BOTH, differentiated(run), LANE_BOTH)):
-        whole = jax.jit(function)
-        found[what] = seconds(lambda call=whole: call(y, z, args, tolerance))
-        if task.lanes is not None:
-            found[name] = min(_of_lanes(task, function, batch, tolerance) for batch in batches)
-    if task.lanes is not None:
-        good = jax.jit(jax.vmap(run, (None, None, 0, None)))(y, z, task.lanes, tolerance)[1]
-        if not np.all(good):
-            raise RuntimeError(f"{task.fresh.name}: {np.sum(~good)} lanes failed.")
-    return found
+    tolerance = loosest(points, task.error)
+    slope, operands = jax.jit(differentiated(run)), (*task.start, jnp.asarray(tolerance))
+    found = {
+        VALUE: seconds_at(points, task.error), SAME: seconds(lambda: compiled(*operands)),
+        BOTH: seconds(lambda: slope(*operands)),
+    }  # fmt: skip
+    return found, tolerance
 
 
-def _of_lanes(task: Task, function: Program, batch: Callable[..., Any], tolerance: Any) -> float:
+def _of_lanes(
+    task: Task, run: Program, tolerance: float, batches: Sequence[Callable[..., Any]]
+) -> Costs:
+    """CPU seconds of a lane, by the best of some ways to run them.
+
+    **Raises:** `RuntimeError` if a lane fails.
+    """
     y, z, _ = task.start
-    compiled = jax.jit(batch(function, (None, None, 0, None)))
-    return seconds(lambda: compiled(y, z, task.lanes, tolerance)) / LANES
+    operands, found = (y, z, task.lanes, jnp.asarray(tolerance)), {}
+    for what, function in ((LANE, run), (LANE_BOTH, differentiated(run))):
+        calls = [jax.jit(batch(function, (None, None, 0, None))) for batch in batches]
+        found[what] = min(seconds(lambda call=call: call(*operands)) for call in calls) / LANES
+        if what == LANE and not np.all(calls[0](*operands)[1]):
+            raise RuntimeError(f"{task.fresh.name}: lanes of {run} failed.")
+    return found
 
 
 def _of_floor(task: Task, floor: Floor) -> Costs:
@@ -165,7 +173,7 @@ def _of_one(name: str, cost: Cost) -> Iterator[Figure]:
 
 def _of_others(task: Task, cost: Cost) -> Iterator[Figure]:
     for name, runs in outside(task.fresh):
-        found = seconds_at(sweep(runs, task.goal, task.tolerances), task.error)
+        found = seconds_at(sweep(runs, task.goal, task.tolerances[::2]), task.error)
         words = f"{1e3 * found:.3f}; {found / cost.ours[VALUE]:.2f}"
         yield note(f"{task.fresh.name}: value by {name}, CPU ms; over ours", words)
 

@@ -13,7 +13,7 @@ from ..audit._reference import relative
 
 
 LEAST, CALLS = 0.05, 3  # seconds of repetitions, and how many there are at least
-LONGEST = 1.0  # seconds of a call after which no tighter tolerance is tried
+LONGEST = 0.3  # seconds of a call after which no tighter tolerance is tried
 
 # From a tolerance to a call, which returns the state at the end and whether it got there.
 Runs = Callable[[float], Callable[[], tuple[Any, Any]]]
