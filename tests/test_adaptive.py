@@ -204,7 +204,7 @@ def test_the_first_step_in_single_precision_is_that_in_double():
 
 @pytest.mark.parametrize("method", [Gauss(3), jaxspark.DOP853()], ids=["Gauss", "DOP853"])
 def test_the_first_step_does_not_depend_on_the_interval(method):
-    # A trial of a hundred-thousandth of it is ten turns of the pendulum.
+    # A trial of a hundred-thousandth of the longer one lasts several swings.
     def end(t1):
         problem = problems.pendulum()
         crossing = jaxspark.Event(lambda t, q, v, args: q[0])

@@ -12,7 +12,7 @@ TARGETS = {"value": (2.0, 1.2), "value and gradient": (3.0, 1.5)}
 
 
 def lowest(tiny: bool) -> Iterator[Figure]:
-    """What is done by hand over the default of `solve`."""
+    """Ratios of what is done by hand to the default of `solve`, against targets of their own."""
     if tiny:
         return
     found = lines_of(figures_of(LOWEST, "fresh", "motion"))
