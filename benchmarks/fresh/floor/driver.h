@@ -19,8 +19,15 @@ typedef struct {
   double b[NC], bias[NC], C[NC][NZ], g[NG + 1];
 } Constraints;
 
-/* y' = v(y, z), linear in z. */
+/* y' = v(y, z), linear in z; of mechanisms that define PLAIN it is z. */
+#ifdef PLAIN
+static void velocity(const double *y, const double *z, double *v) {
+  (void)y;
+  memcpy(v, z, NZ * sizeof(double));
+}
+#else
 static void velocity(const double *y, const double *z, double *v);
+#endif
 static void masses(const double *p, double *m);
 static void force(double t, const double *y, const double *z, const double *p, double *f);
 static void constraints(const double *y, const double *z, const double *p, Constraints *at);

@@ -3,12 +3,8 @@
 #define NZ 4
 #define NG 0
 #define NK 2
+#define PLAIN
 #include "driver.h"
-
-static void velocity(const double *y, const double *z, double *v) {
-  (void)y;
-  for (int k = 0; k < 4; k++) v[k] = z[k];
-}
 
 static void masses(const double *p, double *m) {
   m[0] = m[1] = p[0], m[2] = p[1], m[3] = p[2];

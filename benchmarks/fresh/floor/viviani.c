@@ -3,12 +3,8 @@
 #define NZ 3
 #define NG 2
 #define NK 0
+#define PLAIN
 #include "driver.h"
-
-static void velocity(const double *y, const double *z, double *v) {
-  (void)y;
-  for (int k = 0; k < 3; k++) v[k] = z[k];
-}
 
 static void masses(const double *p, double *m) { m[0] = m[1] = m[2] = p[0]; }
 
