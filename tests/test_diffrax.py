@@ -72,7 +72,8 @@ def test_between_steps(method):
     solution, ended = run(method, saveat=saveat), run(method, t1=1.3)
     for saved, dense, end in zip(solution.ys, solution.evaluate(1.3), last(ended), strict=True):
         assert np.max(np.abs(saved[1] - end)) <= 1e-7
-        assert np.array_equal(saved[1], dense)
+        # The same polynomial by two programs, whose sums round differently.
+        assert np.max(np.abs(saved[1] - dense)) <= 1e-15
     assert residual(solution.evaluate(1.3), 1.3) <= 1e-13
     assert np.max(np.abs(solution.derivative(1.3)[0] - last(ended)[1])) <= 1e-4
 

@@ -17,6 +17,7 @@ from helpers import pendulum, PENDULUM_ARGS, pendulum_start
 from jaxspark import _jax_internals as internals
 from jaxspark._jax_internals import (
     _attach,
+    _gathered,
     _linear_map,
     _mix,
     _once,
@@ -34,6 +35,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 PAGE = internals.__doc__
 OWN = [
     _attach.attach_p, _mix.mix_p, _once.once_p, _linear_map.linear_map_p, _ruled.ruled_p,
+    _gathered.gathered_p,
 ]  # fmt: skip
 
 

@@ -17,6 +17,8 @@ so; `jax_internals(False)`, or `JAXSPARK_PLAIN=1` in the environment, does witho
 transposes are JAX's: gradients of large systems cost up to twice as much |
 | the same | `computed_once`: a boundary that XLA does not fuse across | 0.10 | \
 `jax.lax.optimization_barrier`, which derivatives pass, too |
+| the same; `jaxpr_as_fun`, `replace` of programs and equations | `with_gathers_summed`: \
+transposes of `x[index]` are sums | 0.10 | scatters, which are loops on a CPU |
 | `jax.extend.core.jaxpr_as_fun` | rules of the primitives are traced as on one device where \
 several run them (`on_one_device`) | 0.10 | as without the primitives |
 | `jax.extend.core.jaxpr_as_fun`, `ClosedJaxpr` | `opened`: a function's closed-over arrays as \
@@ -33,6 +35,7 @@ is tried once, on numbers, before it is relied on; below, all that its rules nam
 """
 
 from ._attach import attach_derivative as attach_derivative
+from ._gathered import with_gathers_summed as with_gathers_summed
 from ._linear_map import LinearMap as LinearMap
 from ._mix import mix as mix
 from ._once import computed_once as computed_once

@@ -87,11 +87,11 @@ class OwnPrimitive:
         self.name, self.cost = name, cost
         self._trial: Callable[[], bool] | None = trial
         self._error = lacking()
-        self._primitive: Any = None
+        self.primitive: Any = None
         if self._error is None:
             try:
-                self._primitive = Primitive(name)
-                register(self._primitive)
+                self.primitive = Primitive(name)
+                register(self.primitive)
             except Exception as error:
                 self._error = error
 
@@ -119,7 +119,7 @@ class OwnPrimitive:
 
     def bind(self, *operands: Any, **params: Any) -> Any:
         """The primitive, applied."""
-        return self._primitive.bind(*operands, **params)
+        return self.primitive.bind(*operands, **params)
 
 
 def moved_to_front(operands: Any, axes: Any) -> tuple[Any, list[Any]]:

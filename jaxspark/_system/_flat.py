@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 
 from .._blocks import Structure
 from .._custom_types import Args, FloatScalar, Function, State
+from .._jax_internals import with_gathers_summed
 from ._check import check_functions, constraint_shapes
 from ._constrained import AbstractConstrainedSystem
 from ._multibody import MultibodySystem
@@ -193,7 +194,7 @@ def flatten(
             pairs = zip(unravels, vectors, strict=True)
             return _ravel(function(t, *[undo(x) for undo, x in pairs], args), dtype)
 
-        return on_vectors
+        return with_gathers_summed(on_vectors)
 
     close: Any = eqx.filter_closure_convert
     state = (unravel_y, unravel_z)

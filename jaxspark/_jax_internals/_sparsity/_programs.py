@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from .._gathered import NAME as GATHERED
+
 
 try:
     from jax.extend.core import (
@@ -36,8 +38,9 @@ def is_literal(var: Any) -> bool:
 
 
 def name_of(eqn: Any) -> str:
-    """That of the primitive which an equation applies."""
-    return eqn.primitive.name
+    """That of the primitive which an equation applies; ours of a gather is one."""
+    name = eqn.primitive.name
+    return "gather" if name == GATHERED else name
 
 
 def parameters_of(eqn: Any) -> dict[str, Any]:
