@@ -17,5 +17,9 @@ from ._rows import (
     put as put,
     Rows as Rows,
 )
-from ._steps import AbstractSteps as AbstractSteps, Step as Step
+from ._steps import (
+    AbstractRepeatable as AbstractRepeatable,
+    AbstractSteps as AbstractSteps,
+    Step as Step,
+)
 from ._trajectory import trajectory as trajectory

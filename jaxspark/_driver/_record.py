@@ -16,6 +16,7 @@ from .._results import RESULTS
 from ._control import adapt, first_step, scaled_error, SMALLER, start
 from ._happen import after_jump, after_look, crossing, first_happening
 from ._locate import AbstractEvents, ENDING, GOING, LOCATING, OVER, REACHED
+from ._repeated import few_rows, few_written, FewRows
 from ._rows import (
     at,
     LAST,
@@ -43,6 +44,7 @@ def record(
     size: int | None,
     equal: bool = False,
     meter: Any = None,
+    few: bool = False,
 ) -> Progress:
     """Run the loop.
 
@@ -54,6 +56,7 @@ def record(
     - `equal`: whether to make `size` steps of equal size, whatever their errors.
     - `meter`: shows the progress, if there is one, by `state = meter.init()`, `state =
         meter.step(state, fraction)` and `meter.close(state)`, as those of diffrax.
+    - `few`: whether to keep of the steps no more than `FewRows`.
     """
     span = problem.t1 - problem.t0
     sign = jnp.where(span < 0, -1, 1).astype(span.dtype)
@@ -70,7 +73,7 @@ def record(
     def trip(now: Progress) -> Progress:
         return _trip(method, events, problem, sign, now, equal)
 
-    begin = _begin(method, events, problem, size)
+    begin = _begin(method, events, problem, size, few)
     if meter is None:
         return jax.lax.while_loop(going, trip, begin)
 
@@ -104,7 +107,11 @@ def _reached(
 
 
 def _begin(
-    method: AbstractSteps, events: AbstractEvents | None, problem: Problem, size: int | None
+    method: AbstractSteps,
+    events: AbstractEvents | None,
+    problem: Problem,
+    size: int | None,
+    few: bool,
 ) -> Progress:
     x, t = problem.x0, problem.t0
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros_like(t)
@@ -113,7 +120,10 @@ def _begin(
     memory, note = method.start(problem.parameters, t, x)
     if problem.memory is not None:
         memory = problem.memory
-    if size is not None or nts:
+    if few:
+        assert size is not None
+        rows = few_rows(t, x, note, size)
+    elif size is not None or nts:
         room = 0 if size is None else size + (0 if events is None else events.most + 1)
         notes = lambda n: jax.tree.map(
             lambda like: jnp.zeros((n + 1, *jnp.shape(like)), like.dtype), note
@@ -152,7 +162,7 @@ def _trip(
     saving = _reached(now, problem, events, sign)
     back = saving
     if equal:
-        assert now.rows is not None
+        assert isinstance(now.rows, Rows)
         number = now.rows.h.size - 1
         h = (problem.t1 - problem.t0) / number
         last = now.totals.accepted == number - 1
@@ -186,6 +196,8 @@ def _trip(
     if rows is None:
         return after
     # What does not count is written where the next trip overwrites it: no buffer is selected.
+    if isinstance(rows, FewRows):
+        return after._replace(rows=few_written(rows, row))
     if rows.h.size > 1:
         rows = written(rows, row)
     if problem.ts.size:

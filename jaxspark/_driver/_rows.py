@@ -75,6 +75,7 @@ class Progress(NamedTuple):
     - `saved`: how many of the times have been saved.
     - `stuck`: whether the step size has fallen below what time resolves.
     - `verdict`: of the method on the last trial.
+    - `rows`: `Rows`, `FewRows` or `None`.
     - `events`: how far one has come, if there are any.
     """
 
@@ -91,7 +92,7 @@ class Progress(NamedTuple):
     stuck: BoolScalar
     verdict: RESULTS
     totals: Totals
-    rows: Rows | None
+    rows: Any
     events: Happening | None
 
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from jaxtyping import Array, Float
 
-from .._custom_types import FloatScalar, IntScalar
+from .._custom_types import BoolScalar, FloatScalar, IntScalar
 from .._results import RESULTS
 from ._control import PROBE, Tolerances
 
@@ -112,4 +112,37 @@ class AbstractSteps(abc.ABC):
         """The cotangents of `t`, `h` and `x` for that of the end.
 
         That of the parameters is added to `to_parameters`.
+        """
+
+
+class AbstractRepeatable(AbstractSteps):
+    """A method whose derivatives make the step again, so that its end need not be kept."""
+
+    @abc.abstractmethod
+    def push_again(
+        self,
+        parameters: Any,
+        t: FloatScalar,
+        h: FloatScalar,
+        x: Float[Array, " n"],
+        note: Any,
+        tangents: tuple[Any, FloatScalar, FloatScalar, Float[Array, " n"]],
+    ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+        """The end, and its tangent: see `push`."""
+
+    @abc.abstractmethod
+    def pull_again(
+        self,
+        parameters: Any,
+        t: FloatScalar,
+        h: FloatScalar,
+        x: Float[Array, " n"],
+        note: Any,
+        to_x1: Float[Array, " n"],
+        to_parameters: Any,
+        on: BoolScalar,
+    ) -> tuple[tuple[FloatScalar, FloatScalar, Float[Array, " n"], Any], Float[Array, " n"]]:
+        """The cotangents, see `pull`, and the end.
+
+        - `on`: whether cotangents are wanted: else they are any numbers, and `to_parameters`.
         """

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._custom_types import FloatScalar, IntScalar
-from .._driver import AbstractSteps, at, GAINS, put, Step
+from .._custom_types import BoolScalar, FloatScalar, IntScalar
+from .._driver import AbstractRepeatable, at, GAINS, put, Step
 from .._results import RESULTS
 from ._derivatives import pull, push
 from ._field import Field, Linearised, Parameters
@@ -36,7 +36,7 @@ REASONS = {
 }
 
 
-class ExplicitStep(AbstractSteps):
+class ExplicitStep(AbstractRepeatable):
     """Steps of an explicit method on a field, each with its projections.
 
     **Arguments:**
@@ -203,6 +203,21 @@ class ExplicitStep(AbstractSteps):
 
         That of the parameters is added to `to_parameters`.
         """
+        on = jnp.asarray(True)
+        return self.pull_again(parameters, t, h, x, note, to_x1, to_parameters, on)[0]
+
+    def pull_again(
+        self,
+        parameters: Parameters,
+        t: FloatScalar,
+        h: FloatScalar,
+        x: Float[Array, " n"],
+        note: IntScalar,
+        to_x1: Float[Array, " n"],
+        to_parameters: Any,
+        on: BoolScalar,
+    ) -> tuple[tuple[FloatScalar, FloatScalar, Float[Array, " n"], Any], Float[Array, " n"]]:
+        """The same, where `on`, and the end."""
         s, dtype = self.stages, x.dtype
         K, kept = self.repeated(parameters, t, h, x, note)
         last = jnp.asarray(s, jnp.int32)
@@ -228,13 +243,14 @@ class ExplicitStep(AbstractSteps):
         zero = jnp.zeros_like(t)
         slope = jnp.sum(self._row(last, dtype)[:, None] * K, 0)
         start = (
-            note - 1, to_x1, jnp.zeros((s, self.field.n), dtype),
+            jnp.where(on, note - 1, -1), to_x1, jnp.zeros((s, self.field.n), dtype),
             zero, jnp.sum(to_x1 * slope), to_parameters,
         )  # fmt: skip
         _, total, later, to_t, to_h, to_parameters = jax.lax.while_loop(
             lambda carry: carry[0] >= 0, body, start
         )
-        return to_t, to_h, total + jnp.sum(later, 0), to_parameters
+        to_x = total + jnp.sum(later, 0)
+        return (to_t, to_h, to_x, to_parameters), self._end(h, x, K, note)
 
     def push(
         self,
@@ -251,6 +267,21 @@ class ExplicitStep(AbstractSteps):
         - `bounded`: whether by a scan over all possible evaluations, which JAX can differentiate
             and transpose.
         """
+        return self._pushed(parameters, t, h, x, note, tangents, bounded)[1]
+
+    def push_again(
+        self,
+        parameters: Parameters,
+        t: FloatScalar,
+        h: FloatScalar,
+        x: Float[Array, " n"],
+        note: IntScalar,
+        tangents: tuple[Any, FloatScalar, FloatScalar, Float[Array, " n"]],
+    ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+        """The end, and its tangent."""
+        return self._pushed(parameters, t, h, x, note, tangents, False)
+
+    def _pushed(self, parameters, t, h, x, note, tangents, bounded):
         dp, dt, dh, dx = tangents
         dtype = x.dtype
 
@@ -280,4 +311,5 @@ class ExplicitStep(AbstractSteps):
             )
         row = self._row(jnp.asarray(self.stages, jnp.int32), dtype)
         coefficients = h * row + self._projections(jnp.asarray(self.most, jnp.int32), dtype)
-        return dx + jnp.sum(coefficients[:, None] * dK, 0) + dh * jnp.sum(row[:, None] * K, 0)
+        dx1 = dx + jnp.sum(coefficients[:, None] * dK, 0) + dh * jnp.sum(row[:, None] * K, 0)
+        return self._end(h, x, K, note), dx1

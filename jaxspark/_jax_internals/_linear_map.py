@@ -28,6 +28,8 @@ class LinearMap:
     - `matvec`: `matvec(given, U)` is `A(given) U`, by operations that JAX can transpose and
         differentiate with respect to `given`, too.
     - `lanes`: how a function of PyTrees is applied to each lane of a batch; `jax.vmap` by default.
+    - `again`: in place of `matvec`: `again(given, lin)` is `U`, by operations that JAX can
+        differentiate with respect to `given`, and transpose. Then the primitive must be `usable`.
 
     All rules are functions of PyTrees of arrays, `U` and `lin` of one structure, and close over
     nothing that is traced.
@@ -37,10 +39,17 @@ class LinearMap:
         self,
         forward: Rule,
         backward: Rule,
-        matvec: Rule,
+        matvec: Rule | None,
         lanes: Callable[[Callable[..., Any]], Callable[..., Any]] = jax.vmap,
+        again: Rule | None = None,
     ):
         self.forward, self.backward, self.matvec, self.lanes = forward, backward, matvec, lanes
+        self.again = again
+
+    @staticmethod
+    def usable() -> bool:
+        """Whether it is a primitive of its own."""
+        return linear_map_p.usable()
 
     def __call__(self, given: Any, lin: Any) -> Any:
         """The solution for `lin`."""
@@ -50,7 +59,10 @@ class LinearMap:
         others, others_structure = jax.tree.flatten(arrays)
         leaves, structure = jax.tree.flatten(lin)
 
-        def on_leaves(rule: Rule) -> Rule:
+        def on_leaves(rule: Rule | None) -> Any:
+            if rule is None:
+                return None
+
             def call(others, leaves):
                 arrays = jax.tree.unflatten(others_structure, others)
                 given = eqx.combine(arrays, static)
@@ -59,13 +71,15 @@ class LinearMap:
             return call
 
         forward, backward = on_leaves(self.forward), on_leaves(self.backward)
-        flat = LinearMap(forward, backward, on_leaves(self.matvec), self.lanes)
+        matvec, again = on_leaves(self.matvec), on_leaves(self.again)
+        flat = LinearMap(forward, backward, matvec, self.lanes, again)
         out = linear_map_p.bind(
             *others, *leaves, rules=flat, count=len(others), transposed=False, batched=0
         )
         return jax.tree.unflatten(structure, out)
 
     def _plain(self, given: Any, lin: Any) -> Any:
+        assert self.matvec is not None
         frozen = jax.lax.stop_gradient(given)
         # One vector: a right-hand side of many arrays, some of them constant, does not transpose.
         vector, unravel = jax.flatten_util.ravel_pytree(lin)
@@ -110,20 +124,27 @@ def _jvp(primals, tangents, *, rules, count, transposed, batched):
     changes = [ad.instantiate_zeros(x) for x in tangents[count:]]
     moving = [i for i, x in enumerate(tangents[:count]) if type(x) is not ad.Zero]
     moving = [i for i in moving if jnp.issubdtype(jnp.result_type(primals[i]), jnp.inexact)]
-    if moving:
-        matvec = _rule("matvec", rules, batched)
+    if not moving:
+        return out, linear_map_p.bind(*primals[:count], *changes, **params)
+    # The equations at the solution, or the solution as a function of what it depends on.
+    repeated = rules.again is not None
+    rule = _rule("again" if repeated else "matvec", rules, batched)
+    operand = list(primals[count:]) if repeated else out
 
-        def applied(*values):
-            given = list(primals[:count])
-            for i, value in zip(moving, values, strict=True):
-                given[i] = value
-            if transposed:
-                return jax.linear_transpose(lambda x: matvec(given, x), out)(out)[0]
-            return matvec(given, out)
+    def applied(*values):
+        given = list(primals[:count])
+        for i, value in zip(moving, values, strict=True):
+            given[i] = value
+        if transposed:
+            return jax.linear_transpose(lambda x: rule(given, x), operand)(operand)[0]
+        return rule(given, operand)
 
-        start = tuple(primals[i] for i in moving)
-        _, moved = jax.jvp(applied, start, tuple(tangents[i] for i in moving))
-        changes = [a - b for a, b in zip(changes, moved, strict=True)]
+    start = tuple(primals[i] for i in moving)
+    _, moved = jax.jvp(applied, start, tuple(tangents[i] for i in moving))
+    if repeated:
+        fixed = linear_map_p.bind(*primals[:count], *changes, **params)
+        return out, [a + b for a, b in zip(fixed, moved, strict=True)]
+    changes = [a - b for a, b in zip(changes, moved, strict=True)]
     return out, linear_map_p.bind(*primals[:count], *changes, **params)
 
 

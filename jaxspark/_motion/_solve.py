@@ -78,9 +78,11 @@ def solve_motion(
         stop_gradient(tolerances), jnp.asarray(2**30 if size is None else size, jnp.int32),
         first == RESULTS.successful,
     )  # fmt: skip
+    end_alone = wanted.save_every is None and not wanted.dense
     end = trajectory(
-        integrator.steps(own), happens, problem, size, wanted.equal, wanted.progress_meter
-    )
+        integrator.steps(own), happens, problem, size, wanted.equal, wanted.progress_meter,
+        end_alone,
+    )  # fmt: skip
     dense = None
     if wanted.dense:
         assert end.rows is not None
