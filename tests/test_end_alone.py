@@ -89,6 +89,20 @@ def test_a_step_that_fails_after_a_whole_segment():
     assert largest_difference(found, expected) <= 1e-12
 
 
+def test_a_program_that_was_traced_before_the_switch_was_turned():
+    """It has the derivative that it had."""
+    args, y0, z0, t1 = operands()
+    value = jax.jit(lambda args: jnp.sum(run(args, y0, z0, t1, 12.0)[0]))
+    value(args)
+    found = jax.grad(value)(args)
+    jax.clear_caches()
+    value(args)
+    with jaxspark.jax_internals(False):
+        plain = jax.grad(value)(args)
+    jax.clear_caches()
+    assert largest_difference(plain, found) <= 1e-12
+
+
 def test_batches():
     """Of motions of fewer and of more steps than a segment."""
     args, y0, z0, _ = operands()

@@ -58,4 +58,7 @@ def _environment() -> Iterator[None]:
     try:
         yield
     finally:
-        os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before

@@ -1,8 +1,8 @@
 r"""The derivatives of a motion of which only the end is wanted, from little that is recorded.
 
 Of methods whose derivatives make a step again anyway, states need not be kept: the sizes of all
-steps are, the states at the start of every 256th, and those of the steps since. Of a motion of no
-more steps that is all of them; else each segment is run again, from its start, when the sweep from
+steps are, the states at the start of every 256th, and those of the steps since. Of a motion of
+fewer steps that is all of them; else each segment is run again, from its start, when the sweep from
 the last step to the first comes to it. A batch then writes and reads a few rows a lane, and not
 room for `max_steps` of them, which would cost as much as all else.
 
@@ -48,7 +48,7 @@ def few_rows(t: FloatScalar, x: Float[Array, " n"], note: Any, size: int) -> Few
     room = lambda n: jax.tree.map(lambda like: jnp.zeros((n, *like.shape), like.dtype), start)
     notes = jax.tree.map(lambda like: jnp.zeros((size + 1, *like.shape), like.dtype), note)
     marks = put(room(size // SEGMENT + 2), start, jnp.zeros((), jnp.int32))
-    return FewRows(jnp.zeros(size + 1, t.dtype), notes, marks, room(SEGMENT + 1))
+    return FewRows(jnp.zeros(size + 1, t.dtype), notes, marks, room(min(SEGMENT, size) + 1))
 
 
 def few_written(rows: FewRows, row: Row) -> FewRows:
@@ -99,7 +99,11 @@ class RepeatedSweeps:
         parameters = given.problem.parameters
 
         def body(carry):
-            number, (t, x), (dt, dx) = carry
+            number, now, (dt, dx) = carry
+            # As recorded, where that is known: rounding errors of one program are not another's.
+            marked = at(given.rows.marks, number // SEGMENT)
+            begins = number % SEGMENT == 0
+            t, x = jax.tree.map(lambda a, b: jnp.where(begins, a, b), marked, now)
             h, note = at((given.rows.h, given.rows.note), number)
             dh = jnp.where(self._ends(given, number), lin.end - dt, 0)
             tangents = (lin.parameters[0], dt, dh, dx)
@@ -140,7 +144,7 @@ class RepeatedSweeps:
             of_end = of_end + jnp.where(pulls, to_h, 0)
             return jnp.where(pulls, row, number), known, window, end, of_method, of_end
 
-        # A window that is full may have lost its first row to a step that failed.
+        # A window that is full may have lost its first row to a step that failed: it is made again.
         known = jnp.where(count % SEGMENT == 0, -1, count - 1)
         of_method, of_events = to.parameters
         start = (count, known, rows.window, to.final, of_method, to.end)

@@ -10,7 +10,8 @@ so; `jax_internals(False)`, or `JAXSPARK_PLAIN=1` in the environment, does witho
 `attach_derivative`: second derivatives of a root inside a scan cost nothing until asked for | \
 0.10 | corrections are computed with every value |
 | the same | `LinearMap`: solutions of linear equations, with rules traced when needed | 0.10 | \
-`jax.lax.custom_linear_solve`, which traces all rules for every derivative |
+`jax.lax.custom_linear_solve`, which traces all rules for every derivative; gradients of the end \
+keep all states |
 | the same | `ruled`: custom rules that reverse mode of scans does not drop | 0.10 | \
 `jax.custom_jvp`: on JAX 0.10 second derivatives in scans differentiate loops, forward only |
 | the same | `mix`: products with tableaus, and their transposes, are written out | 0.10 | \

@@ -2,7 +2,8 @@
 
 JAX transposes `x[index]` to a scatter, which XLA makes a loop on a CPU: a microsecond or more each,
 as long as all else that a small system evaluates. Here the transpose of few entries is a sum over
-comparisons of indices, which fuses with its neighbours.
+comparisons of indices, which fuses with its neighbours. Gathers in loops, branches and functions
+with rules of their own are left as they are, and so are those of parts of slices.
 """
 
 import math
@@ -128,6 +129,8 @@ def _back(
     for column, axis in enumerate(dimension_numbers.start_index_map):
         position = taken.index(axis)
         row = rows[:, column]
+        # Smaller integers may not reach the end of the axis.
+        row = row.astype(jnp.int32) if row.dtype.itemsize < 4 else row
         if mode == jax.lax.GatherScatterMode.CLIP:
             row = jnp.clip(row, 0, shape[axis] - 1)
         equal = row[:, None] == jnp.arange(shape[axis], dtype=row.dtype)[None]

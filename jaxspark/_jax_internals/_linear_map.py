@@ -19,17 +19,18 @@ class LinearMap:
 
     What `jax.lax.custom_linear_solve` does, but each rule is traced only by the transformation
     that needs it: values need none, first derivatives no `matvec`. It has derivatives of any order,
-    forward and reverse, and batches. Without the primitive it is `jax.lax.custom_linear_solve`.
+    forward and reverse, and batches. Without the primitive it is `jax.lax.custom_linear_solve`, or
+    `again`.
 
     **Arguments:**
 
     - `forward`: `forward(given, lin)` is `U`.
     - `backward`: `backward(given, cotangent)`: the same with the transpose of `A`.
     - `matvec`: `matvec(given, U)` is `A(given) U`, by operations that JAX can transpose and
-        differentiate with respect to `given`, too.
+        differentiate with respect to `given`, too; `None` if there is `again`.
     - `lanes`: how a function of PyTrees is applied to each lane of a batch; `jax.vmap` by default.
     - `again`: in place of `matvec`: `again(given, lin)` is `U`, by operations that JAX can
-        differentiate with respect to `given`, and transpose. Then the primitive must be `usable`.
+        differentiate with respect to `given`, and transpose.
 
     All rules are functions of PyTrees of arrays, `U` and `lin` of one structure, and close over
     nothing that is traced.
@@ -79,7 +80,10 @@ class LinearMap:
         return jax.tree.unflatten(structure, out)
 
     def _plain(self, given: Any, lin: Any) -> Any:
-        assert self.matvec is not None
+        if self.again is not None:
+            return self.again(given, lin)
+        matvec = self.matvec
+        assert matvec is not None
         frozen = jax.lax.stop_gradient(given)
         # One vector: a right-hand side of many arrays, some of them constant, does not transpose.
         vector, unravel = jax.flatten_util.ravel_pytree(lin)
@@ -90,7 +94,7 @@ class LinearMap:
         forward, backward = on_vector(self.forward, frozen), on_vector(self.backward, frozen)
         return unravel(
             jax.lax.custom_linear_solve(
-                on_vector(self.matvec, given), vector,
+                on_vector(matvec, given), vector,
                 lambda _, b: forward(b), lambda _, b: backward(b),
             )
         )  # fmt: skip

@@ -99,9 +99,9 @@ def solve(
         missed: then give a smaller `max_step`. Infinity removes the limit.
     - `max_steps`: with tolerances, the largest number of steps, rejected ones included. `None`:
         any number, but no reverse-mode derivatives, `save_every` or
-        `dense`. Derivatives have room for so many steps: of the end alone, by an explicit method,
-        for their sizes and the states of a few hundred; else for all states and, of implicit
-        methods, stages.
+        `dense`. Derivatives take memory for so many steps: their sizes and a few hundred
+        states, of an explicit method where only the start and the end are saved and there are no
+        events; else all states and, of an implicit method, its stages.
     - `ts`: times to save, in order, between `t0` and `t1`. The states there are of full order; at
         the time of an event, that after it.
     - `save_every`: 1 saves the start and every state after a step, `n` every n-th, and the end.
