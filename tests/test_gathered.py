@@ -71,10 +71,11 @@ def test_no_scatter_is_left(name):
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint32])
 def test_indices_of_small_integers(dtype, mode):
     """An axis is longer than they count."""
-    plain = lambda x: jnp.take(x, np.array([7, 100], dtype), mode=mode)
-    x = jnp.linspace(1.0, 2.0, 300)
-    found = jax.grad(total(with_gathers_summed(plain)))(x)
-    assert largest_difference(found, jax.grad(total(plain))(x)) <= 1e-14
+    x, places = jnp.linspace(1.0, 2.0, 300), np.array([7, 100])
+    summed = with_gathers_summed(lambda x: jnp.take(x, places.astype(dtype), mode=mode))
+    # Of usual integers: with others JAX 0.10 loses an entry of the scatter at times.
+    expected = jax.grad(total(lambda x: x[places]))(x)
+    assert largest_difference(jax.grad(total(summed))(x), expected) <= 1e-14
 
 
 def test_where_much_is_taken_scatters_stay():
