@@ -73,10 +73,10 @@ gc.set_threshold(100_000, 20, 20)
 # What a release of JAX, equinox, diffrax or NumPy could break: `--core` runs these alone.
 CORE = """
     acyclic_recursive adaptive adaptive_errors adaptive_gradients bad_start bad_times composition
-    consistent damp_start density devices diffrax estimate events events_of_methods explicit
-    explicit_gradients export failing_lanes failing_steps
-    fit_covariance fit_density fit_estimate fit_robust friction given_times gradients iterate
-    jax_internals
+    consistent damp_start density devices diffrax end_alone estimate events events_of_methods
+    explicit explicit_gradients export failing_lanes failing_steps
+    fit_covariance fit_density fit_estimate fit_robust friction gathered given_times gradients
+    iterate jax_internals
     linear_solvers lobatto_methods misuse multibody multipliers nearby orders original_form
     reference_values saddle solve sparsity stiff_gradients stiff_solve structure system
     tableau underlying vmap with_blocks

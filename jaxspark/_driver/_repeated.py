@@ -8,8 +8,8 @@ room for `max_steps` of them, which would cost as much as all else.
 
 Second derivatives, and those of them, are those of the motion with all its rows.
 
-Source: A. Griewank & A. Walther, *Evaluating Derivatives*, 2nd edition, section 12.2, for
-checkpoints; for the rest see `_sweeps`.
+Source: A. Griewank & A. Walther, *Evaluating Derivatives*, 2nd edition, chapter 12, for
+checkpoints; for the equations see `_sweeps`.
 """
 
 from collections.abc import Callable
