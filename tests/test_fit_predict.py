@@ -9,7 +9,7 @@ import helpers
 import jaxspark
 import swings
 from jaxspark import fit
-from jaxspark.fit._evaluate import residuals_and_jacobian
+from jaxspark.fit._evaluate import simulated
 from jaxspark.fit._grid import grid, stacked
 from jaxspark.fit._predict import _delayed, predict
 from jaxspark.fit._problem import make_problem
@@ -100,12 +100,14 @@ def test_prediction_is_a_rollout_seen_by_the_sensors(problem):
 
 
 def test_padding_has_no_influence(problem, records):
-    found, slopes = residuals_and_jacobian(problem, jnp.asarray(U))
+    whole = simulated(problem, jnp.asarray(U))
+    found, slopes = whole.prediction, whole.jacobian
     local = problem.local()
     np.testing.assert_array_equal(local, [[0, 1, 2, 3], [0, 1, 4, 5]])
     # The second trial is the shorter one.
     alone = make_problem(swings.model(STARTS[1]), records[1:])
-    one, slope = residuals_and_jacobian(alone, jnp.asarray(U[local[1]]))
+    part = simulated(alone, jnp.asarray(U[local[1]]))
+    one, slope = part.prediction, part.jacobian
     assert problem.data.ts.shape[1] > alone.data.ts.shape[1]
     np.testing.assert_allclose(found.values[1, :15], one.values[0], rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.y1[1], one.y1[0], rtol=0, atol=1e-12)
@@ -128,7 +130,7 @@ def test_what_is_measured(problem, records):
 
 
 def test_jacobian_agrees_with_differences(problem):
-    slopes = residuals_and_jacobian(problem, jnp.asarray(U))[1]
+    slopes = simulated(problem, jnp.asarray(U)).jacobian
     whole = np.zeros((2, 25, 2, 6))
     for k, local in enumerate(problem.local()):
         whole[k][..., local] = slopes[k]
@@ -230,19 +232,21 @@ def test_delay_as_a_parameter():
     u = problem.start
     names = problem.shared.names
     at = names.index("delay")
-    found = residuals_and_jacobian(problem, u)
-    late = found[0].values[0]
+    found = simulated(problem, u)
+    late = found.prediction.values[0]
     # The same motion without a delay, from the equation of its angle.
     exact = swings.swing(np.linspace(0, 0.8, 801), 1.1, 0.3, 0.9, 0.2)
     np.testing.assert_allclose(late[:, 0], exact["angle"][::50], rtol=0, atol=1e-5)
     np.testing.assert_allclose(late[1:, 1], exact["rate"][50 - 30 :: 50], rtol=0, atol=2e-4)
     h = 1e-5
     higher, lower = (predict(problem, u.at[at].add(s * h)).values[0] for s in (1, -1))
-    np.testing.assert_allclose(found[1][0, :, :, at], (higher - lower) / (2 * h), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(
+        found.jacobian[0, :, :, at], (higher - lower) / (2 * h), rtol=0, atol=1e-8
+    )
     # u is the logarithm of the delay, and the sensor falls behind by its rate of change.
     acceleration = np.gradient(exact["rate"], exact_step(), edge_order=2)[50 - 30 :: 50]
     np.testing.assert_allclose(
-        found[1][0, 1:, 1, at], -0.03 * acceleration, rtol=0, atol=2e-3 * 0.03 * 10
+        found.jacobian[0, 1:, 1, at], -0.03 * acceleration, rtol=0, atol=2e-3 * 0.03 * 10
     )
 
 

@@ -19,7 +19,7 @@ from benchmarks.fit._rivals import accurate, by_differences, cost, of_trial, poi
 from helpers import thorough
 from jaxspark import fit
 from jaxspark._main._identify import LENGTH, MASS
-from jaxspark._main._model import Parameters, simulate
+from jaxspark._main._model import model
 from jaxspark._main._record import load_record
 
 
@@ -138,12 +138,11 @@ def test_fork_is_that_of_the_main_job(dry):
     names = {"frequency", "damping", "gain", "bias", "length", "mass"}
     assert set(case.specs) == (names | {"friction"} if dry else names)
     values = {"frequency": 3.9, "damping": 0.02, "gain": 0.9, "bias": 1.3, "length": LENGTH}
-    if dry:
-        values["friction"] = 8e-4
+    values["friction"] = 8e-4 if dry else 0.0
     args = {name: jnp.asarray(x) for name, x in {**values, "mass": MASS}.items()}
 
     @jax.jit
-    def both():
+    def volts():
         start = jnp.array([-0.03, -1.1])
         solution = jaxspark.rollout(
             case.system,
@@ -153,14 +152,12 @@ def test_fork_is_that_of_the_main_job(dry):
             h=0.01,
             num_steps=200,
         )
-        volts = jax.vmap(lambda z: case.observe(0.0, None, z, None, None, args))(solution.zs)
-        shape = {"friction": jnp.zeros(()), **{name: args[name] for name in values}}
-        parameters = Parameters(**shape, angle=start[0], rate=start[1])
-        expected = simulate(parameters, args["mass"], jnp.zeros(()), jnp.asarray(0.01), 200)
-        return volts["gyro_volt"], parameters.bias + parameters.gain * expected.zs[:, 2]
+        shown = jax.vmap(lambda z: case.observe(0.0, None, z, None, None, args))(solution.zs)
+        return shown["gyro_volt"]
 
-    found, expected = both()
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    described = model({**values, "angle": -0.03, "rate": -1.1}, MASS, 0.01, dry)
+    expected = fit.simulate(described, 0.01 * np.arange(201)).channels["gyro_volt"]
+    np.testing.assert_allclose(volts(), expected, rtol=0, atol=1e-12)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import numpy as np
 
 import jaxspark
 from jaxspark.fit._compile import compiled
-from jaxspark.fit._evaluate import residuals_and_jacobian
+from jaxspark.fit._evaluate import simulated
 from jaxspark.fit._log_density import loss
 from jaxspark.fit._predict import predict
 from jaxspark.fit._problem import make_problem
@@ -90,7 +90,7 @@ class _Ours:
         both = compiled(jax.value_and_grad(lambda u: loss(made, u, sigma)))
         calls = {
             "residuals": lambda: jax.block_until_ready(predict(made, u).values),
-            "iteration": lambda: jax.block_until_ready(residuals_and_jacobian(made, u)[1]),
+            "iteration": lambda: jax.block_until_ready(simulated(made, u).jacobian),
             "value": lambda: jax.block_until_ready(value(u)),
             "gradient": lambda: jax.block_until_ready(both(u)),
         }
@@ -112,7 +112,7 @@ class _Ours:
         yield at_most(f"{what}: CPU time of value and gradient over value", ratio, 2.5, ".2f")
         ratio = self.differences / self.costs["iteration"]
         yield note(f"{what}: CPU time of central differences over an iteration", f"{ratio:.2f}")
-        slopes = np.asarray(residuals_and_jacobian(self.made, self.u)[1])
+        slopes = np.asarray(simulated(self.made, self.u).jacobian)
         step = 1e-6
         local = self.made.local()
         largest, worst = float(np.max(np.abs(slopes))), 0.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import jax
 
 from .. import __version__
-from ._fit import FitError
+from ..fit import FitError
 from ._identify import identify, LENGTH, MASS
 from ._picture import draw, FILE_NAME
 from ._record import load_record, RecordError

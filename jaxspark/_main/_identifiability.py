@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ._evaluate import NAMES
-from ._fit import Fit
-from ._statistics import white_covariance
+from ._model import NAMES
+from ._swing import Swing
 
 
 CORRELATED = 0.9
@@ -61,7 +60,7 @@ class Identifiability(NamedTuple):
     pairs: list[Pair]
 
 
-def identifiability(fit: Fit) -> Identifiability:
+def identifiability(swing: Swing) -> Identifiability:
     """Analyse the Fisher information at the best parameters.
 
     The parameters are the fitted ones and the length, which is held in the fit: at the same
@@ -70,7 +69,7 @@ def identifiability(fit: Fit) -> Identifiability:
 
     **Arguments:**
 
-    - `fit`: the fitted model.
+    - `swing`: the fitted model.
 
     **Returns:** the [`Identifiability`][], in relative units, so that an eigenvector with
     entries +1 and -1 stands for two parameters of which only the product is known.
@@ -78,10 +77,10 @@ def identifiability(fit: Fit) -> Identifiability:
     Source: S. Vajda, H. Rabitz, E. Walter & Y. Lecourtier, *Qualitative and quantitative
     identifiability analysis of nonlinear chemical kinetic models*.
     """
-    chosen = _chosen(fit)
+    chosen = _chosen(swing)
     names = tuple(name for name, keep in zip(NAMES, chosen) if keep)
-    relative = (fit.jacobian * fit.values)[:, chosen]
-    residual = fit.residual
+    relative = (swing.jacobian * swing.values)[:, chosen]
+    residual = swing.residual
     noise = np.sqrt(residual @ residual / (residual.size - len(names)))
     # The information matrix would square the condition number, of about 1e6.
     _, singular, directions = np.linalg.svd(relative / noise, full_matrices=False)
@@ -91,13 +90,11 @@ def identifiability(fit: Fit) -> Identifiability:
     return Identifiability(names, errors, directions * signs[:, None], pairs)
 
 
-def _chosen(fit: Fit) -> Bool[np.ndarray, " 8"]:
+def _chosen(swing: Swing) -> Bool[np.ndarray, " 8"]:
     """The parameters that have a relative error."""
-    errors = np.zeros(len(NAMES))
-    errors[fit.free] = np.sqrt(np.diag(white_covariance(fit)))
     may_vanish = np.array([name in ("bias", "angle", "rate") for name in NAMES])
-    vanishing = may_vanish & (np.abs(fit.values) < 3 * errors)
-    return (fit.free | (np.array(NAMES) == "length")) & ~vanishing
+    vanishing = may_vanish & (np.abs(swing.values) < 3 * swing.white_errors)
+    return (swing.free | (np.array(NAMES) == "length")) & ~vanishing
 
 
 def _pairs(names: tuple[str, ...], factor: Float[np.ndarray, "m m"]) -> list[Pair]:

@@ -3,11 +3,11 @@
 import time
 from typing import NamedTuple
 
-from ._evaluate import as_data, NAMES
-from ._fit import Fit, fit, FitError
-from ._model import GRAVITY
+from .. import fit
+from ._model import GRAVITY, model, NAMES
 from ._record import Record
 from ._start import DampedSine, fit_damped_sine, starting_values
+from ._swing import Swing, swing
 
 
 MASS = 3.22
@@ -16,8 +16,6 @@ MASS = 3.22
 LENGTH = 0.478
 """From the fork's wheel axle, where it hangs, to its centre of mass (m): the square root of
 `(xH - w)^2 + (zH + rF)^2`, from BrowserinsBenchmark.txt of BicycleParameters."""
-
-FREE = tuple(name for name in NAMES if name != "length")
 
 
 class Identification(NamedTuple):
@@ -34,8 +32,8 @@ class Identification(NamedTuple):
     mass: float
     length: float
     sine: DampedSine
-    dry: Fit
-    viscous: Fit
+    dry: Swing
+    viscous: Swing
     wall_time: float
 
     @property
@@ -58,23 +56,26 @@ def identify(
 
     **Returns:** the [`Identification`][].
 
-    **Raises:** `RecordError` if the record does not oscillate, `FitError` if a fit fails.
+    **Raises:** `RecordError` if the record does not oscillate, `jaxspark.fit.FitError` if a
+        fit fails.
     """
     begin = time.perf_counter()
     sine = fit_damped_sine(record)
     longest = GRAVITY / sine.frequency**2
     if length >= longest:
-        raise FitError(
+        raise fit.FitError(
             f"A pendulum of this frequency, {sine.frequency:.4g} rad/s, must have its "
             f"centre of mass less than {longest:.4g} m from the knife edge, or its moment "
             f"of inertia would be negative; the length given is {length:.4g} m."
         )
-    data = as_data(record, mass)
-    dry = fit("dry friction", starting_values(sine, length), FREE, data, quiet)
-    viscous_free = tuple(name for name in FREE if name != "friction")
-    start = dry.values.copy()
-    start[NAMES.index("friction")] = 0
-    start[NAMES.index("damping")] = 2 * sine.decay
-    viscous = fit("viscous alone", start, viscous_free, data, quiet)
+    measured = fit.record(record.times, {"gyro_volt": record.volts}, name=record.name)
+
+    def fitted(start: dict[str, float], *held: str) -> Swing:
+        described = model(start, mass, record.h, dry="friction" not in held)
+        return swing(fit.estimate(described, measured, progress=not quiet), held)
+
+    dry = fitted(starting_values(sine, length), "length")
+    start = dict(zip(NAMES, dry.values.tolist(), strict=True))
+    viscous = fitted(start | {"friction": 0.0, "damping": 2 * sine.decay}, "length", "friction")
     elapsed = time.perf_counter() - begin
     return Identification(record, mass, length, sine, dry, viscous, elapsed)

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from ._fit import Fit
 from ._identify import Identification
 from ._statistics import goodness
+from ._swing import Swing
 
 
 FILE_NAME = "jaxspark-pendulum.png"
@@ -71,10 +71,10 @@ def draw(found: Identification, folder: Path) -> Path:
 
 
 def _residuals(axes: Axes, found: Identification) -> None:
-    for fit, color, name in _models(found):
-        rms = goodness(fit).rms
+    for swing, color, name in _models(found):
+        rms = goodness(swing).rms
         axes.plot(
-            found.record.times, 1e3 * fit.residual,
+            found.record.times, 1e3 * swing.residual,
             color=color, lw=0.7, label=f"{name}: rms {1e3 * rms:.1f} mV",
         )  # fmt: skip
     largest = 1.3e3 * np.abs(found.viscous.residual).max()
@@ -87,13 +87,13 @@ def _envelopes(axes: Axes, found: Identification) -> None:
     smooth = found.dry.fitted - found.dry.value("bias")
     indices, heights = peaks(found.record.volts - found.dry.value("bias"), smooth)
     axes.plot(times[indices], heights, "o", color=MEASURED, ms=4, label="measured")
-    for fit, color, name in _models(found):
-        swing = fit.fitted - fit.value("bias")
-        indices, heights = peaks(swing, swing)
+    for swing, color, name in _models(found):
+        smooth = swing.fitted - swing.value("bias")
+        indices, heights = peaks(smooth, smooth)
         axes.plot(times[indices], heights, color=color, lw=1.3, label=name)
     axes.set(ylabel="peak (V)", title="Envelope", ylim=(0, None))
     axes.legend(loc="upper right", ncols=3)
 
 
-def _models(found: Identification) -> list[tuple[Fit, str, str]]:
+def _models(found: Identification) -> list[tuple[Swing, str, str]]:
     return [(found.viscous, VISCOUS, "viscous alone"), (found.dry, DRY, "dry friction")]

@@ -86,7 +86,7 @@ def _spectral_peak(record: Record) -> float:
     return 2 * np.pi * peak / (16 * count * record.h)
 
 
-def starting_values(sine: DampedSine, length: float) -> Float[np.ndarray, " 8"]:
+def starting_values(sine: DampedSine, length: float) -> dict[str, float]:
     """Parameters of a pendulum that swings like the damped sine.
 
     **Arguments:**
@@ -94,14 +94,21 @@ def starting_values(sine: DampedSine, length: float) -> Float[np.ndarray, " 8"]:
     - `sine`: the damped sine.
     - `length`: from the knife edge to the centre of mass (m).
 
-    **Returns:** the values in the order of `Parameters`; half of the decay comes from dry
-    friction, half from viscous.
+    **Returns:** the values by the names in `NAMES`; half of the decay comes from dry friction,
+    half from viscous.
     """
     gain = float(np.hypot(sine.a, sine.b)) / (AMPLITUDE * sine.frequency)
-    rate = sine.a / gain
     # From the derivative of the rate, theta'' = -w^2 theta - 2 decay theta'.
     angle = -(sine.decay * sine.a + sine.frequency * sine.b) / (gain * sine.frequency**2)
     # Dry friction takes 2 mu / l from the amplitude in each half period.
     friction = 0.5 * np.pi * sine.decay * AMPLITUDE * length / (2 * sine.frequency)
-    damping = sine.decay
-    return np.array([sine.frequency, friction, damping, gain, sine.bias, angle, rate, length])
+    return {
+        "frequency": sine.frequency,
+        "friction": friction,
+        "damping": sine.decay,
+        "gain": gain,
+        "bias": sine.bias,
+        "angle": angle,
+        "rate": sine.a / gain,
+        "length": length,
+    }

@@ -51,6 +51,7 @@ from ._robust import (
     Huber as Huber,
     Squares as Squares,
 )
+from ._rows import Rows as Rows
 from ._score import (
     Criteria as Criteria,
     criteria as criteria,

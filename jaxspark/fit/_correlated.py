@@ -9,7 +9,6 @@ from ._covariance import delta, newey_west
 from ._findings import Channel, Trial
 from ._fit import Fit
 from ._robust import Squares
-from ._rows import weighted_rows
 
 
 # Below this residuals are not called white.
@@ -32,7 +31,7 @@ def correlated_errors(fit: Fit, trials: Sequence[Trial]) -> Float[np.ndarray, " 
     coloured = any(channel.whiteness.p_value < SMALLEST_P for channel in channels)
     if not coloured or not isinstance(fit.model.loss, Squares):
         return nothing
-    r, J, runs = weighted_rows(fit, known.spread)
+    r, J, runs = fit.rows
     if r.size <= known.information.rank:
         return nothing
     count = fit.problem.shared.size

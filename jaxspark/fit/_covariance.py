@@ -10,6 +10,10 @@ from ._intervals import intervals as intervals, intervals_in as intervals_in
 from ._null import rounding, sparse_basis, unscaled
 
 
+# Cosines up to this are rounding errors.
+SMALLEST_COSINE = 1e-6
+
+
 @dataclass(frozen=True)
 class Information:
     """What the data tell about the unknowns, as factors; made by [`information`][].
@@ -102,23 +106,23 @@ def column_lengths(J: Float[np.ndarray, "n p"]) -> Float[np.ndarray, " p"]:
 def unidentifiable(
     found: Information,
     dphysical: Float[np.ndarray, "m p"] | None = None,
-    mask_threshold: float = 1e-6,
 ) -> Bool[np.ndarray, " m"]:
     """Which unknowns take part in a null direction, by more than rounding.
+
+    By the cosine of the angle, in scaled unknowns, between the gradient of a quantity and the null
+    directions. Where these are known less precisely, since the next singular value is small, the
+    threshold is higher.
 
     **Arguments:**
 
     - `found`: what the data tell about the unknowns.
     - `dphysical`: derivative by the unknowns of the quantities asked about; default: the unknowns
         themselves.
-    - `mask_threshold`: cosine of the angle, in scaled unknowns, between the gradient of a
-        quantity and the null directions, above which it is not told. Where null directions are
-        known less precisely, since the next singular value is small, the threshold is higher.
 
     **Returns:** true where the data do not tell the quantity.
     """
     null = found.right_vectors[found.rank :]
-    tolerance = max(mask_threshold, found.rounding)
+    tolerance = max(SMALLEST_COSINE, found.rounding)
     if dphysical is None:
         return np.linalg.norm(null, axis=0) > tolerance
     gradients = dphysical / found.scale
@@ -126,32 +130,6 @@ def unidentifiable(
     gradients = gradients / np.where(largest > 0, largest, 1.0)
     along = np.linalg.norm(gradients @ null.T, axis=1)
     return along > tolerance * np.linalg.norm(gradients, axis=1)
-
-
-def noise_variance(r: Float[np.ndarray, " n"], num_unknowns: int, num_priors: int = 0) -> float:
-    """Estimate of the variance of weighted residuals, `s^2 = r.r / (n - p)`.
-
-    It is one if the model is right and the noise as strong as said. Each prior counts as a datum.
-
-    **Arguments:**
-
-    - `r`: weighted residuals; those of priors last.
-    - `num_unknowns`: number `p` of directions that were estimated: the rank of `J`.
-    - `num_priors`: how many of the residuals are those of priors.
-
-    **Returns:** the variance.
-
-    **Raises:** `ValueError` if there are not more data than unknowns.
-    """
-    check_finite("r", r)
-    data = r.size - num_priors
-    if data <= num_unknowns:
-        raise ValueError(
-            f"there are {data} data and {num_unknowns} unknowns: the strength of the noise cannot "
-            "be estimated. Record more, hold some parameters, or take the noise as given "
-            "(variance 1)."
-        )
-    return float(r @ r) / (r.size - num_unknowns)
 
 
 def newey_west(

@@ -12,10 +12,10 @@ import numpy as np
 from tqdm import tqdm
 
 from ._checkpoint import fingerprint, load, save
-from ._compile import compiled
 from ._failure import check_unknowns, check_whole, why_not
 from ._fit import Fit
-from ._levenberg import advance, begin, Options, State
+from ._iteration import iterated
+from ._levenberg import begin, Options, State
 from ._model import Model
 from ._parametrise import parametrise
 from ._problem import channel_names, make_problem, Problem
@@ -23,9 +23,6 @@ from ._record import Record
 from ._shooting import shooting_problem
 from ._spread import at_home, mesh_of, own_part, writes
 from ._suitable import as_records, check_measured, check_units, needing_inputs
-
-
-_advance = compiled(advance)
 
 
 class FitError(RuntimeError):
@@ -165,7 +162,7 @@ def _iterate(
     with tqdm(total=total, desc="fit", unit="it", disable=not progress) as bar:
         bar.set_postfix_str("compiling, on first use")
         while not (bool(state.done) or bool(state.stuck)) and int(state.iteration) < max_iterations:
-            state = _advance(problem, state, options)
+            state = iterated(problem, state, options)
             loss = float(state.found.loss)
             # It is infinite if the noise was estimated anew; or at a start that has no value.
             if np.isfinite(loss) or not bool(state.stuck):

@@ -1,4 +1,4 @@
-"""Residuals, their exact Jacobian, and what least squares needs of both."""
+"""What trials show, its exact derivative, and what least squares needs of both."""
 
 from typing import Any
 
@@ -19,6 +19,23 @@ from ._spread import each
 REVERSE = 4
 
 
+class Sensitivities(eqx.Module):
+    """What a trial shows and its derivative by the unknowns that act on it; with another axis in
+    front, of all trials.
+
+    - `prediction`: of the channels, and how the simulation went.
+    - `jacobian`: of the channels at the samples.
+    - `ends`, `starts`: of each trial its state at the end, in the tangent coordinates of the next
+        one's start, and that at its start in its own, with derivatives as last columns;
+        `None` unless trials are windows of one motion.
+    """
+
+    prediction: Prediction
+    jacobian: Float[Array, "*n samples channels q"]
+    ends: Float[Array, "*n d q1"] | None
+    starts: Float[Array, "*n d q1"] | None
+
+
 class Evaluation(eqx.Module):
     """A model at given unknowns.
 
@@ -28,9 +45,7 @@ class Evaluation(eqx.Module):
     - `prior`: the same of the priors, by the parameters.
     - `squares`, `counts`: of each channel the weighted sum of squares in its unit, and the number
         of samples; `scale`: the standard deviation of its noise, from these residuals.
-    - `ends`, `starts`: of each trial its state at the end, in the tangent coordinates of the next
-        one's start, and that at its start in its own, with derivatives as last columns;
-        `None` unless trials are windows of one motion.
+    - `ends`, `starts`: as of the [`Sensitivities`][].
     - `good`: whether all trials could be simulated.
     - `worst`: the worst residual of all constraints.
     """
@@ -47,47 +62,73 @@ class Evaluation(eqx.Module):
     worst: FloatScalar
 
 
-def evaluate(
-    problem: Problem, u: Float[Array, " p"], sigma: Float[Array, " channels"]
-) -> Evaluation:
+def sensitivities(problem: Problem, u: Float[Array, " p"]) -> Sensitivities:
     """Simulate all trials and differentiate them, in one pass.
 
     **Arguments:**
 
-    - `u`: the unknowns; `sigma`: standard deviation of each channel, in its unit.
+    - `u`: the unknowns.
     """
-    windows = bool(problem.links)
-    local = u[problem.local()]
-    following = jax.tree.map(lambda x: jnp.roll(x, -1, 0), problem.tangents)
-    reverse = by_reverse(problem)
+    windows, reverse = bool(problem.links), by_reverse(problem)
 
-    def of_trial(shared, x, at, following, data):
-        problem, sigma = shared
-        loss = problem.model.loss
-
+    def of_trial(problem, x, at, following, data):
         def function(x):
             found = predict_trial(problem, x, at, data, "stages" if reverse else "none")
             state = ()
             if windows:
                 where = (found.y1, found.z1), (found.y0, found.z0)
                 state = following.coordinates(*where[0]), at.coordinates(*where[1])
-            difference = jnp.where(data.present, found.values - data.measured, 0)
-            return (difference, state), (difference, state, found)
+            return (found.values, state), (state, found)
 
         derivative = jax.jacrev if reverse else jax.jacfwd
-        jacobian, (difference, state, found) = derivative(function, has_aux=True)(x)
-        by_channel = loss.weight((difference / sigma[None, :]) ** 2)
-        cost = jnp.sum(jnp.where(data.present, loss.rho((difference / sigma[None, :]) ** 2), 0))
-        squares = jnp.sum(by_channel * difference**2, 0)
-        root = jnp.sqrt(by_channel) / sigma[None, :]
-        rows = jnp.concatenate([jacobian[0], difference[..., None]], 2) * root[..., None]
-        factor = triangle(rows.reshape(-1, rows.shape[2]))
+        jacobian, (state, found) = derivative(function, has_aux=True)(x)
         moves = [jnp.concatenate([J, s[:, None]], 1) for J, s in zip(jacobian[1], state)]
-        return cost, factor, squares, difference, moves, found
+        return Sensitivities(found, jacobian[0], *(moves or (None, None)))
 
-    cost, factors, squares, difference, moves, found = each(
-        of_trial, problem.mesh, (problem, sigma), local, problem.tangents, following, problem.data
-    )
+    following = jax.tree.map(lambda x: jnp.roll(x, -1, 0), problem.tangents)
+    operands = u[problem.local()], problem.tangents, following, problem.data
+    return each(of_trial, problem.mesh, problem, *operands)
+
+
+simulated = compiled(sensitivities)
+"""The one large program of a fit, which serves its report, too."""
+
+
+def evaluate(
+    problem: Problem, u: Float[Array, " p"], sigma: Float[Array, " channels"]
+) -> Evaluation:
+    """What least squares needs of a model at given unknowns.
+
+    **Arguments:**
+
+    - `u`: the unknowns; `sigma`: standard deviation of each channel, in its unit.
+    """
+    return weighted(problem, u, sigma, sensitivities(problem, u))
+
+
+def weighted(
+    problem: Problem,
+    u: Float[Array, " p"],
+    sigma: Float[Array, " channels"],
+    at_u: Sensitivities,
+) -> Evaluation:
+    """What least squares needs of the trials' sensitivities at the unknowns."""
+
+    def of_trial(shared, values, jacobian, data):
+        loss, sigma = shared
+        difference = jnp.where(data.present, values - data.measured, 0)
+        slopes = jnp.where(data.present[..., None], jacobian, 0)
+        squares = (difference / sigma[None, :]) ** 2
+        by_channel = loss.weight(squares)
+        cost = jnp.sum(jnp.where(data.present, loss.rho(squares), 0))
+        root = jnp.sqrt(by_channel) / sigma[None, :]
+        rows = jnp.concatenate([slopes, difference[..., None]], 2) * root[..., None]
+        factor = triangle(rows.reshape(-1, rows.shape[2]))
+        return cost, factor, jnp.sum(by_channel * difference**2, 0), difference
+
+    found, loss = at_u.prediction, problem.model.loss
+    operands = found.values, at_u.jacobian, problem.data
+    cost, factors, squares, difference = each(of_trial, problem.mesh, (loss, sigma), *operands)
     prior = problem.shared.prior_residuals(u[: problem.shared.size])
     by_prior = jax.jacfwd(problem.shared.prior_residuals)(u[: problem.shared.size])
     total = 0.5 * (jnp.sum(cost) + jnp.sum(prior**2))
@@ -102,9 +143,9 @@ def evaluate(
         triangle(jnp.concatenate([by_prior, prior[:, None]], 1)),
         jnp.sum(squares, 0),
         counts,
-        problem.model.loss.scale(difference.reshape(present.shape), present, share),
-        moves[0] if windows else None,
-        moves[1] if windows else None,
+        loss.scale(difference.reshape(present.shape), present, share),
+        at_u.ends,
+        at_u.starts,
         good,
         jnp.max(found.residual),
     )
@@ -179,24 +220,3 @@ def continuity(
     C = C.at[trials, rows, index[before + 1][:, None, :]].add(-found.starts[before + 1, :, :-1])
     jumps = found.ends[before, :, -1] - found.starts[before + 1, :, -1]
     return C.reshape(n * d, size), jumps.reshape(-1)
-
-
-@compiled
-def residuals_and_jacobian(
-    problem: Problem, u: Float[Array, " p"]
-) -> tuple[Prediction, Float[Array, "trials samples channels q"]]:
-    """The prediction of all trials and its derivative by the unknowns that act on each."""
-
-    reverse = by_reverse(problem)
-
-    def of_trial(problem, x, at, data):
-        def function(x):
-            found = predict_trial(problem, x, at, data, "stages" if reverse else "none")
-            return found.values, found
-
-        derivative = jax.jacrev if reverse else jax.jacfwd
-        jacobian, found = derivative(function, has_aux=True)(x)
-        return found, jacobian
-
-    operands = u[problem.local()], problem.tangents, problem.data
-    return each(of_trial, problem.mesh, problem, *operands)

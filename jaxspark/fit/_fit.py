@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ._evaluate import Sensitivities, simulated
 from ._findings import Findings, Profile
 from ._levenberg import Options, State
 from ._model import Model
-from ._predict import predict, Prediction
+from ._predict import Prediction
 from ._problem import Problem
 from ._record import Record
 from ._suitable import check_units, complete, measured_only
@@ -106,9 +107,14 @@ class Fit:
         return dict(zip(self.problem.channels, np.asarray(self.state.sigma).tolist(), strict=True))
 
     @functools.cached_property
+    def sensitivities(self) -> Sensitivities:
+        """The prediction and its derivative, by a program that the fit has compiled."""
+        return simulated(self.problem, self.state.u)
+
+    @property
     def prediction(self) -> Prediction:
         """What the model predicts for all trials, or windows."""
-        return predict(self.problem, self.state.u)
+        return self.sensitivities.prediction
 
     @functools.cached_property
     def uncertainty(self) -> "Any":
@@ -116,6 +122,13 @@ class Fit:
         from ._uncertainty import uncertainty
 
         return uncertainty(self)
+
+    @functools.cached_property
+    def rows(self) -> "Any":
+        """Weighted residuals and their Jacobian, sample by sample: a [`jaxspark.fit.Rows`][]."""
+        from ._rows import weighted_rows
+
+        return weighted_rows(self, self.uncertainty.spread)
 
     def findings(
         self,

@@ -8,7 +8,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
-from ._evaluate import assembled, continuity, evaluate, Evaluation, unknown_yet
+from ._evaluate import (
+    assembled,
+    continuity,
+    Evaluation,
+    Sensitivities,
+    sensitivities,
+    unknown_yet,
+    weighted,
+)
 from ._problem import Problem
 
 
@@ -83,15 +91,49 @@ def advance(problem: Problem, state: State, options: Options) -> State:
     H. G. Bock, *Recent advances in parameter identification techniques for O.D.E.* (1983), with
     the l1 merit function, J. Nocedal & S. Wright, *Numerical Optimization* (2006), section 18.3.
     """
-    fresh = ~jnp.isfinite(state.found.loss)
-    proposal = _propose(problem, state, options)
-    predicted = proposal.gain
-    # Nothing is known yet: only the model is to be evaluated.
-    step, needed = (jnp.where(fresh, 0, x) for x in (proposal.step, proposal.price))
-    scale = jnp.where(fresh, state.scale, proposal.scale)
-    u = state.u + step
-    found = evaluate(problem, u, state.sigma)
-    price = jnp.maximum(state.price, 2 * needed)
+    proposal = propose(problem, state, options)
+    return judge(problem, state, options, proposal, sensitivities(problem, proposal.u))
+
+
+class Proposal(NamedTuple):
+    """Where to evaluate the model next, and what that should bring.
+
+    - `u`: the unknowns.
+    - `gain`: of the merit function; `less`: by how much the loss alone should change.
+    - `scale`: of the unknowns; `price`: the multipliers of continuity, the greatest.
+    """
+
+    u: Float[Array, " p"]
+    gain: FloatScalar
+    less: FloatScalar
+    scale: Float[Array, " p"]
+    price: FloatScalar
+
+
+def _unknown(state: State) -> BoolScalar:
+    """Whether the model is only to be evaluated where it is."""
+    return ~jnp.isfinite(state.found.loss)
+
+
+def propose(problem: Problem, state: State, options: Options) -> Proposal:
+    """The damped step of Gauss and Newton, with continuity of windows as a constraint."""
+    found, fresh = _step(problem, state, options), _unknown(state)
+    step, needed = (jnp.where(fresh, 0, x) for x in (found.step, found.price))
+    scale = jnp.where(fresh, state.scale, found.scale)
+    return Proposal(state.u + step, found.gain, found.less, scale, needed)
+
+
+def judge(
+    problem: Problem,
+    state: State,
+    options: Options,
+    proposal: Proposal,
+    at_u: Sensitivities,
+) -> State:
+    """Accept a step or not, and what follows from that."""
+    fresh, predicted, u = _unknown(state), proposal.gain, proposal.u
+    found = weighted(problem, u, state.sigma, at_u)
+    price = jnp.maximum(state.price, 2 * proposal.price)
     before, after = (_merit(problem, x, price) for x in (state.found, found))
     gain = (before - after) / jnp.where(predicted > 0, predicted, 1)
     floor = _floor(problem, state.sigma)
@@ -119,7 +161,7 @@ def advance(problem: Problem, state: State, options: Options) -> State:
         state.rounds + again.astype(state.rounds.dtype),
         damping,
         jnp.where(fresh, state.growth, growth),
-        scale,
+        proposal.scale,
         price,
         state.iteration + 1,
         settled & ~changed,
@@ -127,12 +169,8 @@ def advance(problem: Problem, state: State, options: Options) -> State:
     )
 
 
-class _Proposal(NamedTuple):
-    """A step, and what it should bring.
-
-    - `gain`: of the merit function; `less`: by how much the loss alone should change.
-    - `scale`: of the unknowns; `price`: the multipliers of continuity, the greatest.
-    """
+class _Step(NamedTuple):
+    """A step, and what it should bring; fields as of [`Proposal`][]."""
 
     step: Float[Array, " p"]
     gain: FloatScalar
@@ -141,7 +179,7 @@ class _Proposal(NamedTuple):
     price: FloatScalar
 
 
-def _propose(problem: Problem, state: State, options: Options) -> _Proposal:
+def _step(problem: Problem, state: State, options: Options) -> _Step:
     A, b = assembled(problem, state.found)
     A = jnp.where(options.free[None, :], A, 0)
     lengths = jnp.sqrt(jnp.sum(A**2, 0))
@@ -159,7 +197,7 @@ def _propose(problem: Problem, state: State, options: Options) -> _Proposal:
         w = w * _share(problem, w / weights)
         predicted = _gain(scaled @ w, b)
         step = jnp.where(options.free, w / weights, 0)
-        return _Proposal(step, predicted, predicted, scale, jnp.zeros_like(state.price))
+        return _Step(step, predicted, predicted, scale, jnp.zeros_like(state.price))
     C, c = continuity(problem, state.found)
     C = jnp.where(options.free[None, :], C, 0) / weights[None, :]
     Q, R = jnp.linalg.qr(C.T, mode="complete")
@@ -181,7 +219,7 @@ def _propose(problem: Problem, state: State, options: Options) -> _Proposal:
     closer = jnp.sum(jnp.abs(c)) - jnp.sum(jnp.abs(C @ w + c))
     less = _gain(scaled @ w, b)
     step = jnp.where(options.free, w / weights, 0)
-    return _Proposal(step, less + price * closer, jnp.abs(less), scale, needed)
+    return _Step(step, less + price * closer, jnp.abs(less), scale, needed)
 
 
 def _unobserved(problem: Problem, weights: Float[Array, " p"]) -> Float[Array, " p"]:

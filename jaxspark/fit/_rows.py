@@ -5,14 +5,15 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ._evaluate import residuals_and_jacobian
 from ._fit import Fit
 
 
 class Rows(NamedTuple):
     """Weighted residuals of all samples that are there, and their derivative.
 
-    - `r`: in standard deviations; `J`: by the independent unknowns.
+    - `r`: prediction minus measurement, in standard deviations.
+    - `J`: by the independent unknowns: the coordinates without bounds of the parameters, in the
+        order of `fit.names`, and then the starts of records.
     - `runs`: lengths of runs of rows, one for each channel of each record, in the order of time.
     """
 
@@ -29,7 +30,7 @@ def weighted_rows(fit: Fit, spread: Float[np.ndarray, "p i"]) -> Rows:
     - `spread`: how all unknowns follow from the independent ones.
     """
     problem = fit.problem
-    found, slopes = residuals_and_jacobian(problem, fit.state.u)
+    found, slopes = fit.prediction, fit.sensitivities.jacobian
     sigma = np.asarray(fit.state.sigma, np.float64)
     off = np.asarray(found.values - problem.data.measured) / sigma
     J = np.asarray(slopes, np.float64) / sigma[:, None]

@@ -13,8 +13,9 @@ import optax
 from tqdm import tqdm
 
 from ._compile import compiled
-from ._estimate import _advance, FitError, initial_noise
+from ._estimate import FitError, initial_noise
 from ._fit import Fit
+from ._iteration import iterated
 from ._levenberg import begin, Options
 from ._log_density import trial_loss
 from ._model import Model
@@ -86,12 +87,12 @@ def stochastic(
             bar.update()
             bar.set_postfix_str(f"loss {history[-1]:.6g}")
     options = Options(jnp.asarray(known), jnp.zeros(problem.size, bool))
-    state = _advance(problem, begin(problem, u, noise, options), options)
+    state = iterated(problem, begin(problem, u, noise, options), options)
     if not all(known):
         # The noise follows from the residuals: the model is evaluated with it again.
         found = state.found.scale
         noise = jnp.where(options.known | ~(found > 1e-9 * noise), noise, found)
-        state = _advance(problem, begin(problem, u, noise, options), options)
+        state = iterated(problem, begin(problem, u, noise, options), options)
     seconds = time.perf_counter() - begun
     state, problem = at_home(state, mesh), dataclasses.replace(problem, mesh=own_part(mesh))
     return Fit(model, tuple(records), problem, options, state, tuple(history), seconds)

@@ -22,7 +22,7 @@ from ._findings import Channel, Estimate, Findings, Profile, Trial
 from ._fit import Fit
 from ._held import own_fitted
 from ._intervals import intervals, intervals_in
-from ._predict import predict, simulate, start_of_trial
+from ._predict import predict, Prediction, simulate, start_of_trial
 from ._problem import Problem
 from ._record import Record
 from ._whiteness import r_squared, whiteness
@@ -42,7 +42,7 @@ def findings(
         count = len(fit.records)
         fit, held = dataclasses.replace(fit, records=tuple(records[:count])), records[count:]
     known = fit.uncertainty
-    trials = _trials(fit, fit.problem, fit.state.u, fit.records, False)
+    trials = _trials(fit, fit.problem, fit.state.u, fit.prediction, fit.records, False)
     free = _estimates(fit, level, correlated_errors(fit, trials))
     starts = _initial_states(fit, level)
     for record in held:
@@ -189,13 +189,18 @@ def _predicted(fit: Fit, record: Record) -> list[Trial]:
     """A record that was not fitted: what is its own alone, start and parameters, is."""
     shared = fit.state.u[: fit.problem.shared.num_shared]
     problem, u = own_fitted(fit.model, record, fit.state.sigma, shared)
-    return _trials(fit, problem, u, [record], True)
+    return _trials(fit, problem, u, predict(problem, u), [record], True)
 
 
 def _trials(
-    fit: Fit, problem: Problem, u: Any, records: Sequence[Record], held_out: bool
+    fit: Fit,
+    problem: Problem,
+    u: Any,
+    prediction: Prediction,
+    records: Sequence[Record],
+    held_out: bool,
 ) -> list[Trial]:
-    values = np.asarray(predict(problem, u).values)
+    values = np.asarray(prediction.values)
     points = None if fit.model.points is None else np.asarray(_points(problem, u))
     found = []
     for i, record in enumerate(records):
