@@ -8,7 +8,7 @@ import pytest
 
 import jaxspark
 from helpers import largest_difference, pendulum, PENDULUM_ARGS, pendulum_start, thorough
-from jaxspark._driver._repeated import SEGMENT
+from jaxspark._driver._rows import SEGMENT
 from jaxspark.methods import Tsit5
 
 

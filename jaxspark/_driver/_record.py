@@ -16,9 +16,11 @@ from .._results import RESULTS
 from ._control import adapt, first_step, scaled_error, SMALLER, start
 from ._happen import after_jump, after_look, crossing, first_happening
 from ._locate import AbstractEvents, ENDING, GOING, LOCATING, OVER, REACHED
-from ._repeated import few_rows, few_written, FewRows
 from ._rows import (
     at,
+    few_rows,
+    few_written,
+    FewRows,
     LAST,
     ORDINARY,
     Problem,

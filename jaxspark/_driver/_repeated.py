@@ -17,50 +17,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
-from .._custom_types import BoolScalar, FloatScalar, IntScalar
+from .._custom_types import BoolScalar, IntScalar
 from .._jax_internals import LinearMap
-from ._rows import at, put, Row
+from ._rows import at, FewRows, put, SEGMENT
 from ._steps import AbstractRepeatable
 from ._sweeps import each_lane, Unknowns
-
-
-SEGMENT = 256
-
-
-class FewRows(NamedTuple):
-    """What is recorded; each array has a last row that is no result.
-
-    - `h`, `note`: of all steps.
-    - `marks`: `(t, x)` at the start of every segment; `window`: of the steps of the last one.
-    """
-
-    h: Float[Array, " size1"]
-    note: Any
-    marks: tuple[Float[Array, " marks"], Float[Array, "marks n"]]
-    window: tuple[Float[Array, " window"], Float[Array, "window n"]]
-
-
-def few_rows(t: FloatScalar, x: Float[Array, " n"], note: Any, size: int) -> FewRows:
-    """Room for `size` steps."""
-    start = (t, x)
-    room = lambda n: jax.tree.map(lambda like: jnp.zeros((n, *like.shape), like.dtype), start)
-    notes = jax.tree.map(lambda like: jnp.zeros((size + 1, *like.shape), like.dtype), note)
-    marks = put(room(size // SEGMENT + 2), start, jnp.zeros((), jnp.int32))
-    return FewRows(jnp.zeros(size + 1, t.dtype), notes, marks, room(min(SEGMENT, size) + 1))
-
-
-def few_written(rows: FewRows, row: Row) -> FewRows:
-    """With a row, which the next one overwrites where the step fails."""
-    i, start = row.index, (row.t, row.x)
-    spare = jnp.asarray(rows.marks[0].size - 1, i.dtype)
-    place = i % SEGMENT
-    mark = jnp.where(place == 0, i // SEGMENT, spare)
-    return FewRows(
-        put(rows.h, row.h, i), put(rows.note, row.note, i), put(rows.marks, start, mark),
-        put(rows.window, start, place),
-    )  # fmt: skip
 
 
 class Recorded(NamedTuple):

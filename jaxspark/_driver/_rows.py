@@ -15,6 +15,8 @@ from ._locate import Happening
 # How a step ended: where its size said; at the final time; at an event, this plus its number. A row
 # of -1 less a number is no step but the jump of the state at that event.
 ORDINARY, LAST, AT_EVENT = 0, 1, 2
+# Of few rows, the steps from one mark to the next.
+SEGMENT = 256
 
 
 class Rows(NamedTuple):
@@ -37,6 +39,19 @@ class Rows(NamedTuple):
     parents: Int[Array, " nts1"]
     saved_note: Any
     saved: Float[Array, "nts1 n"]
+
+
+class FewRows(NamedTuple):
+    """What is recorded where steps are made again; each array has a last row that is no result.
+
+    - `h`, `note`: of all steps.
+    - `marks`: `(t, x)` at the start of every segment; `window`: of the steps of the last one.
+    """
+
+    h: Float[Array, " size1"]
+    note: Any
+    marks: tuple[Float[Array, " marks"], Float[Array, "marks n"]]
+    window: tuple[Float[Array, " window"], Float[Array, "window n"]]
 
 
 class Row(NamedTuple):
@@ -142,6 +157,27 @@ def written(rows: Rows, row: Row) -> Rows:
         t=put(put(rows.t, row.t, i), row.t1, i + 1), h=put(rows.h, row.h, i),
         x=put(put(rows.x, row.x, i), row.x1, i + 1), note=put(rows.note, row.note, i),
         kind=put(rows.kind, row.kind, i),
+    )  # fmt: skip
+
+
+def few_rows(t: FloatScalar, x: Float[Array, " n"], note: Any, size: int) -> FewRows:
+    """Room for few rows of `size` steps."""
+    start = (t, x)
+    room = lambda n: jax.tree.map(lambda like: jnp.zeros((n, *like.shape), like.dtype), start)
+    notes = jax.tree.map(lambda like: jnp.zeros((size + 1, *like.shape), like.dtype), note)
+    marks = put(room(size // SEGMENT + 2), start, jnp.zeros((), jnp.int32))
+    return FewRows(jnp.zeros(size + 1, t.dtype), notes, marks, room(min(SEGMENT, size) + 1))
+
+
+def few_written(rows: FewRows, row: Row) -> FewRows:
+    """Few rows with one more, which the next one overwrites where the step fails."""
+    i, start = row.index, (row.t, row.x)
+    spare = jnp.asarray(rows.marks[0].size - 1, i.dtype)
+    place = i % SEGMENT
+    mark = jnp.where(place == 0, i // SEGMENT, spare)
+    return FewRows(
+        put(rows.h, row.h, i), put(rows.note, row.note, i), put(rows.marks, start, mark),
+        put(rows.window, start, place),
     )  # fmt: skip
 
 
