@@ -166,17 +166,17 @@ def test_folders_are_no_files_to_be_meant(folder, monkeypatch):
     assert "r_gonefile: there is no such file. Correct the path." in err
 
 
-# Of a file's content what the error says, in the words of the command line.
+# Of a file's content what the error says: words that suit a configuration, too.
 CURES = {
-    "delimiter": ("t;encoder\n0;1\n1;2\n", 'Or set delimiter = ";" in the configuration.'),
-    "trials": ("t,encoder\n0,1\n1,2\n0,3\n", 'trial = "..." in the configuration.'),
-    "missing": ("t,encoder\n0,1\n1,\n", 'set missing = "allow" in the configuration to fit'),
-    "infinite": ("t,encoder\n0,1\n1,inf\n", 'cell empty and set missing = "allow" in the'),
+    "delimiter": ("t;encoder\n0;1\n1;2\n", 'Or set delimiter to ";".'),
+    "trials": ("t,encoder\n0,1\n1,2\n0,3\n", "name the column that tells them apart as `trial`"),
+    "missing": ("t,encoder\n0,1\n1,\n", 'set missing to "allow" to fit'),
+    "infinite": ("t,encoder\n0,1\n1,inf\n", 'or set missing to "allow" and give NaN'),
 }
 
 
 @pytest.mark.parametrize("name", CURES)
-def test_cures_are_those_of_the_command_line(name, folder, tmp_path):
+def test_cures_suit_the_command_line(name, folder, tmp_path):
     content, cure = CURES[name]
     (tmp_path / "d.csv").write_text(content)
     options = ["--config", folder / "channels.toml", "--out", tmp_path / "r"]

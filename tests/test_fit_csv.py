@@ -109,13 +109,13 @@ def test_one_record_of_each_trial(tmp_path, monkeypatch, block, order):
 
 
 BAD_FILES = {
-    "NaN": (HEADER + "0,1,1\n\n1,nan,2\n", 'log.csv, line 4: channel "angle" is nan.*missing="a'),
+    "NaN": (HEADER + "0,1,1\n\n1,nan,2\n", 'log.csv, line 4: channel "angle" is nan.*missing to'),
     "infinite": (HEADER + "0,1,1\n1,-inf,2\n", 'line 3: channel "angle" is -inf, not a finite'),
     "NaN in an input": (HEADER + "0,1,nan\n1,2,2\n", 'line 2: input "force" is nan.*interpolate'),
     "NaN in time": (HEADER + "0,1,1\nnan,2,2\n", r'line 3: time \(column "time_s"\) is nan'),
-    "empty": (HEADER + "0,1,1\n1,,2\n", 'line 3: the cell of channel "angle" is empty.*="allow"'),
+    "empty": (HEADER + "0,1,1\n1,,2\n", 'line 3: the cell of channel "angle" is empty.*to "allow"'),
     "empty input": (HEADER + "0,1,1\n1,2,\n", 'line 3: the cell of input "force" is empty. Every'),
-    "unsorted": (HEADER + "0,1,1\n\n2,2,2\n1,3,3\n", "line 5: time .* 2.0 back to 1.0.*trial="),
+    "unsorted": (HEADER + "0,1,1\n\n2,2,2\n1,3,3\n", "line 5: time .* 2.0 back to 1.0.*`trial`"),
     "twice": (HEADER + "0,1,1\n2,2,2\n2,3,3\n", "line 4: time .* is 2.0 twice. Keep one"),
     "one row": (HEADER + "0,1,1\n", "log.csv: 1 sample; at least 2 are needed"),
     "header only": (HEADER + "\n", "log.csv: the file has a header only, no rows"),
@@ -133,7 +133,7 @@ BAD_FILES = {
     "open quote": (HEADER + '0,"1,1\n' + 20_000 * "1,2,3,4\n", "log.csv: .*never closed"),
     "no such column": (GOOD.replace("angle", "angel"), '"angle". Did you mean "angel"?.*"force"'),
     "column twice": (HEADER[:-1] + ",angle\n0,1,1,1\n", 'header has "angle" 2 times'),
-    "delimiter": (GOOD.replace(",", ";"), "no column \"time_s\".*Or pass delimiter=';'"),
+    "delimiter": (GOOD.replace(",", ";"), 'no column "time_s".*Or set delimiter to ";"'),
 }
 
 

@@ -30,7 +30,7 @@ def test_missing_samples_are_kept_if_allowed():
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ((T, {"a": [1, np.nan, 2]}), 'index 1: channel "a" is nan, .*missing="allow"'),
+        ((T, {"a": [1, np.nan, 2]}), 'index 1: channel "a" is nan, .*missing to "allow"'),
         ((T, {"a": [1, 2, -np.inf]}), 'index 2: channel "a" is -inf, .*give NaN'),
         ((T, {"a": [1, 2, 3]}, {"f": [1, np.nan, 2]}), 'index 1: input "f" is nan.*interpolate'),
         (([0, np.nan, 1], {"a": [1, 2, 3]}), "index 1: time is nan.*remove the sample"),

@@ -34,7 +34,9 @@ def test_doubtful_times(times, words):
 
 
 def test_doubtful_angles():
-    with pytest.warns(DataWarning, match='channel "a" looks like degrees: .* reaches 90.*deg2rad'):
+    with pytest.warns(
+        DataWarning, match='channel "a" looks like degrees: .* reaches 90.*Convert it'
+    ):
         record(0.01 * MANY, {"a": 90 * WAVE / WAVE.max()}, units={"a": "rad"})
     with pytest.warns(DataWarning, match="looks like degrees: .* reaches 12.8"):
         record(0.01 * MANY, {"a": 12.8 * WAVE / WAVE.max()}, units={"a": "rad"})

@@ -12,7 +12,6 @@ from ..fit._parametrise import parametrise
 from ..fit._report._verdict import verdict
 from ..fit._simulation import simulate, SimulationError
 from ._config import Config, load_config
-from ._cures import in_words_of_command
 from ._errors import CommandError, no_such
 from ._load_model import loaded_model
 from ._output import as_json, as_text, write
@@ -47,8 +46,7 @@ def fit_command(options: argparse.Namespace) -> int:
     else:
         print(f"\n{as_text(found)}\n\nReport: {page}")
     if not fitted.converged:
-        words = in_words_of_command(fitted.message)
-        print(f"jaxspark fit: error: {words}", file=sys.stderr)
+        print(f"jaxspark fit: error: {fitted.message}", file=sys.stderr)
     return 0 if fitted.converged else 1
 
 

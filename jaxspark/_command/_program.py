@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import jax
 
 from .._main import main as main_job
-from ._cures import in_words_of_command
 from ._errors import CommandError
 from ._parsers import fit_parser, simulate_parser
 
@@ -45,8 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             return simulate_command(options)
     except CommandError as error:
-        words = in_words_of_command(str(error))
-        print(f"jaxspark {argv[0]}: error: {words}", file=sys.stderr)
+        print(f"jaxspark {argv[0]}: error: {error}", file=sys.stderr)
         return error.status
     except KeyboardInterrupt:
         file = getattr(options, "checkpoint", None)
@@ -63,7 +61,7 @@ def _short_warnings() -> Iterator[None]:
         del file, line
         # Of the records' own the message says where.
         place = "" if category.__name__ == "DataWarning" else f"{filename}, line {lineno}: "
-        print(f"jaxspark: warning: {place}{in_words_of_command(str(message))}", file=sys.stderr)
+        print(f"jaxspark: warning: {place}{message}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

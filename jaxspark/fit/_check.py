@@ -92,7 +92,7 @@ def _not_number(source: Source, label: str, values: Any) -> DataError:
         except (TypeError, ValueError):
             return DataError(
                 f"{source.at(index)}: {label} is {value!r}, which is no number. Correct it, or "
-                'give NaN and missing="allow".'
+                'set missing to "allow" and give NaN.'
             )
     return DataError(f"{source.name}: {label} holds no numbers.")
 
@@ -118,7 +118,7 @@ def check_times(source: Source, label: str, times: Float[np.ndarray, " n"]) -> N
     raise DataError(
         f"{source.at(at)}: {label} goes from {before!r} back to {after!r}; it must increase. Sort "
         "the samples by time; if several trials follow one another, make a record of each (of a "
-        "table by `trial=`, the column that tells them apart)."
+        "table: name the column that tells them apart as `trial`)."
     )
 
 
@@ -132,8 +132,8 @@ def check_finite(
     allowed = np.isnan(values)
     if missing == "allow" and allowed.all():
         raise DataError(
-            f"{source.name}: {label} has no sample, all are missing. Leave it out of `channels` "
-            "of this record: others may have it."
+            f"{source.name}: {label} has no sample, all are missing. Leave it out of "
+            "this record: others may have it."
         )
     if missing == "allow":
         wrong &= ~allowed
@@ -146,12 +146,12 @@ def check_finite(
 def not_finite(place: str, label: str, value: float, missing: Missing) -> DataError:
     """NaN or infinity where a number must be."""
     if np.isnan(value) and label.startswith("channel"):
-        cure = 'Remove the sample, or say missing="allow" to fit without it.'
+        cure = 'Remove the sample, or set missing to "allow" to fit without it.'
     elif np.isnan(value):
         cure = "Every sample needs it: remove the sample, or interpolate."
     else:
         cure = "Remove the sample"
-        cure += ', or give NaN and missing="allow".' if label.startswith("channel") else "."
+        cure += ', or set missing to "allow" and give NaN.' if label.startswith("channel") else "."
     return DataError(f"{place}: {label} is {value}, not a finite number. {cure}")
 
 
@@ -197,8 +197,8 @@ def doubts(
             ):
                 found.append(
                     f'record "{name}": {kind} "{key}" looks like degrees: its unit is rad, but '
-                    f"it reaches {largest:.4g}. Convert it by `numpy.deg2rad`, or silence this "
-                    "warning if it turns so far."
+                    f"it reaches {largest:.4g}. Convert it, or name its unit; ignore this if "
+                    "it turns so far."
                 )
             if low == high:
                 cure = "leave it out" if kind == "channel" else "make it a constant of the model"
@@ -219,7 +219,7 @@ def _doubt_times(name: str, times: Float[np.ndarray, " n"]) -> str:
         shift = f" (they begin at {first:.12g}: subtract the first too)" if since_1970 else ""
         return (
             f'record "{name}": times look like {unit}: median step {step:.6g}. They must be '
-            f"seconds: multiply them by {factor}{shift}, or silence this warning if they are."
+            f"seconds: multiply them by {factor}{shift}, or ignore this if they are."
         )
     if since_1970:
         return (

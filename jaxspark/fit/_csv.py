@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TextIO
@@ -143,7 +144,7 @@ def _layout(
             error = unknown(str(path), "column", column, header)
             others = [other for other in ";\t,|" if other != delimiter and other in header[0]]
             if len(header) == 1 and others:
-                error = DataError(f"{error} Or pass delimiter={others[0]!r}.")
+                error = DataError(f"{error} Or set delimiter to {json.dumps(others[0])}.")
             raise error
         if header.count(column) > 1:
             raise DataError(
@@ -247,7 +248,7 @@ def _number(place: str, item: Wanted, cell: str) -> float:
     if not cell:
         cure = "Every sample needs it: fill the cell, or remove the line."
         if item.label.startswith("channel"):
-            cure = 'Remove the line, or say missing="allow" to fit without this sample.'
+            cure = 'Remove the line, or set missing to "allow" to fit without this sample.'
         raise DataError(f"{place}: the cell of {item.label} is empty. {cure}")
     try:
         value = float(cell)

@@ -47,7 +47,7 @@ def check_unknowns(problem: Problem, known: Sequence[bool]) -> None:
     raise DataError(
         f"There are {samples} samples for {unknowns} unknowns ({shared.size} of parameters and "
         f"{starts} of starts): nothing is left to estimate the noise from. Give longer records, "
-        "the `noise` of the channels to the model, or hold parameters by fit.fixed."
+        "the noise of the channels, or hold parameters by fit.fixed."
     )
 
 
@@ -60,8 +60,7 @@ def why_not(problem: Problem, u: Any, records: Sequence[Record]) -> str:
         if not bool(found.good[k]):
             return (
                 f'The model cannot be simulated from the start, in record "{name}": choose other '
-                "start values, a smaller step, or look at jaxspark.fit.simulate(model, record), "
-                "which says where it fails."
+                "start values or a smaller step; fit.simulate(model, record) says where it fails."
             )
         wrong = np.argwhere(~np.isfinite(values[k]) & np.asarray(data.present[k]))
         if wrong.size:

@@ -73,9 +73,9 @@ class Fit:
                 f"No step makes the residuals smaller, after {iterations}: the simulation "
                 "may not be smooth in the parameters (switches, steps that are too long), or the "
                 "start values too far off. Try a smaller step, other start values, "
-                "jaxspark.fit.multistart, or windows."
+                "many starts (fit.multistart), or windows."
             )
-        return f"Not converged within {iterations}: raise max_iterations."
+        return f"Not converged within {iterations}: allow more (max_iterations)."
 
     @property
     def vector(self) -> Float[np.ndarray, " p"]:

@@ -134,7 +134,7 @@ def uncertainty(fit: Fit) -> Uncertainty:
     if not known and dof <= 0:
         raise ValueError(
             f"There are {data:g} samples for {told.rank} unknowns: nothing is left to estimate "
-            "the noise from. Give the noise of the channels to the model."
+            "the noise from. Give the noise of the channels."
         )
     variance = 1.0 if known else 2 * float(found.loss) / dof
     if not isinstance(fit.model.loss, Squares):
