@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxspark._kkt import saddle_in_loops
+from jaxspark._kkt._saddle import LARGEST_SCHUR
 
 
 NZ, ROWS = 5, 2
@@ -41,6 +42,32 @@ def test_solutions_are_those_of_lapack(name):
     exact = np.linalg.solve(matrix(M), RHS)
     assert bool(regular)
     np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-10 * np.max(np.abs(exact)))
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "full", "unsymmetric", "massless", "indefinite"])
+@pytest.mark.parametrize("rows", [LARGEST_SCHUR, LARGEST_SCHUR + 1])
+def test_many_constraints(kind, rows):
+    """Beyond some, by factors of Cholesky: where these cannot be, by pivoting."""
+    rng, nz = np.random.default_rng(5), rows + 4
+    J, rhs, a = (rng.normal(size=size) for size in ((rows, nz), (nz + rows, 2), (nz, nz)))
+    M = {
+        "diagonal": np.diag(np.linspace(0.1, 3.0, nz)),
+        "full": a @ a.T + np.eye(nz),
+        "unsymmetric": a @ a.T + np.eye(nz) + np.triu(a, 1),
+        "massless": np.diag(np.linspace(0.0, 3.0, nz)),
+        "indefinite": np.diag(np.linspace(-1.0, 1.3, nz)),
+    }[kind]
+    found, regular = jax.jit(saddle_in_loops)(jnp.asarray(M), jnp.asarray(J), jnp.asarray(rhs))
+    exact = np.linalg.solve(np.block([[M, J.T], [J, np.zeros((rows, rows))]]), rhs)
+    assert bool(regular)
+    np.testing.assert_allclose(found, exact, rtol=1e-8, atol=1e-9 * np.max(np.abs(exact)))
+
+
+def test_many_dependent_constraints_are_told():
+    J = np.random.default_rng(6).normal(size=(LARGEST_SCHUR + 2, LARGEST_SCHUR + 6))
+    J[-1] = J[0] - J[3]
+    rhs = jnp.ones((sum(J.shape), 1))
+    assert not bool(jax.jit(saddle_in_loops)(None, jnp.asarray(J), rhs)[1])
 
 
 def test_batches_of_diagonal_and_full_masses():

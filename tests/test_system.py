@@ -17,6 +17,7 @@ from helpers import (
     unit_mass,
 )
 from jaxspark import ConstrainedSystem, Gauss, LagrangianSystem, MechanicalSystem
+from jaxspark._system import flatten, value_and_jacobian
 
 
 # One system in three forms: a variable mass matrix, a sphere of varying radius, a
@@ -257,3 +258,31 @@ def test_functions_are_traced_once():
         assert before > 0
         run(3.0)
         assert len(calls) == before
+
+
+def test_mass_is_the_derivative_of_momentum():
+    def mass(t, q, args):
+        return args["m"] * jnp.eye(3) + 0.2 * jnp.outer(jnp.sin(q + t), jnp.sin(q + t))
+
+    system = jaxspark.MechanicalSystem(mass, lambda t, q, v, args: -q)
+    q, v, t = jnp.array([0.3, -0.2, 0.9]), jnp.array([1.0, 2.0, -1.0]), jnp.asarray(0.4)
+    flat, *_ = flatten(system, t, q, v, {"m": jnp.asarray(1.5)})
+    np.testing.assert_allclose(flat.mass(t, q, v), mass(t, q, {"m": 1.5}), rtol=1e-15)
+    np.testing.assert_allclose(flat.mass(t, q, v), jax.jacfwd(flat.p, 2)(t, q, v), rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_value_and_jacobian(n):
+    """Of few entries and of many, whose sines are computed before: the same as by JAX itself."""
+
+    def function(x):
+        return jnp.sin(x) * jnp.sum(x**2), {"ends": jnp.exp(x[:2] - x[-1])}
+
+    x = jnp.linspace(-1.0, 0.7, n)
+    many = jnp.stack([x, 2 * x])
+    expected = jax.jit(jax.vmap(lambda x: (function(x), jax.jacfwd(function)(x))))(many)
+    found = jax.jit(jax.vmap(lambda x: value_and_jacobian(function, x)))(many)
+    assert largest_difference(found, expected) <= 1e-14
+    total = lambda of: jax.grad(lambda x: sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(of(x))))
+    ours = total(lambda x: value_and_jacobian(function, x)[1])(x)
+    np.testing.assert_allclose(ours, total(jax.jacfwd(function))(x), rtol=1e-12)

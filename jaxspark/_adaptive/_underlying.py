@@ -13,7 +13,6 @@ from .._consistent import (
     constraint_jacobian,
     flat_multipliers,
     force_terms,
-    mass_matrix,
 )
 from .._custom_types import Args, FloatScalar, RealScalarLike
 from .._kkt import BlockLinearSolver, saddle_solve, select_linear_solver
@@ -34,7 +33,7 @@ def flat_underlying(
         zdot, multipliers = block_accelerations(system, solver, t, y, z)
         return zdot, multipliers[: system.nlam], multipliers[system.nlam :]
     rhs, bias = force_terms(system, t, y, z), bias_terms(system, t, y, z)
-    M, C = mass_matrix(system, t, y, z), constraint_jacobian(system, t, y, z)
+    M, C = system.mass(t, y, z), constraint_jacobian(system, t, y, z)
     zdot, multipliers = saddle_solve(M, C, rhs[:, None], -bias[:, None])
     return zdot[:, 0], multipliers[: system.nlam, 0], multipliers[system.nlam :, 0]
 

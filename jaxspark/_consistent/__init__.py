@@ -10,7 +10,6 @@ from ._multipliers import (
 )
 from ._nearby import (
     constraint_jacobian as constraint_jacobian,
-    mass_matrix as mass_matrix,
     project_nearby as project_nearby,
 )
 from ._nearest import nearest as nearest

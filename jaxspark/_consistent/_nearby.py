@@ -15,7 +15,7 @@ from .._implicit import (
     stop_gradient,
 )
 from .._kkt import inverse, saddle_solve
-from .._system import FlatSystem
+from .._system import FlatSystem, value_and_jacobian
 from ._residuals import velocity_constraints
 
 
@@ -31,14 +31,7 @@ def constraint_jacobian(
     """`C = [g_y v_z; k_z]`: what all constraints together ask of the accelerations."""
     if system.nlam + system.npsi == 0:
         return jnp.zeros((0, system.nz), z.dtype)
-    return jax.jacfwd(velocity_constraints, 3)(system, t, y, z)
-
-
-def mass_matrix(
-    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
-) -> Float[Array, "nz nz"] | None:
-    """`p_z`; `None` where it is the identity."""
-    return None if system.p is None else jax.jacfwd(system.p, 2)(t, y, z)
+    return value_and_jacobian(lambda z: velocity_constraints(system, t, y, z), z)[1]
 
 
 def project_nearby(
@@ -89,7 +82,7 @@ def _normal_directions(
 ) -> tuple[Float[Array, "ny nlam"], Float[Array, "nz m"]]:
     """`v_z D` for the holonomic constraints, and `D`."""
     size = system.nlam + system.npsi
-    M, C = mass_matrix(system, t, y, z), constraint_jacobian(system, t, y, z)
+    M, C = system.mass(t, y, z), constraint_jacobian(system, t, y, z)
     if stiffness is not None:
         M = jnp.diag(stiffness) + (jnp.eye(system.nz, dtype=z.dtype) if M is None else M)
     none, units = jnp.zeros((system.nz, size), z.dtype), jnp.eye(size, dtype=z.dtype)

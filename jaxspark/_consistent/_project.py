@@ -177,7 +177,8 @@ def _p_z(parameters: tuple[Any, ...]) -> Array:
     """The mass matrix."""
     flat, t, y0, z0, *_ = parameters
     identity = jnp.eye(flat.nz, dtype=z0.dtype)
-    return identity if flat.p is None else jax.jacfwd(flat.p, 2)(t, y0, z0)
+    mass = flat.mass(t, y0, z0)
+    return identity if mass is None else mass
 
 
 def _v_z(parameters: tuple[Any, ...]) -> Array:

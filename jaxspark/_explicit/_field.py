@@ -28,7 +28,7 @@ from jaxtyping import Array, Bool, Float
 
 from .._custom_types import FloatScalar
 from .._kkt import BlockLinearSolver, saddle_in_loops
-from .._system import FlatSystem
+from .._system import FlatSystem, value_and_jacobian
 from ._saddle import AbstractSaddle, BlockSaddle, DenseSaddle, Eliminate
 
 
@@ -101,16 +101,15 @@ class Field:
         return jnp.concatenate([system.holonomic(t, y), jnp.zeros(system.npsi, y.dtype)])
 
     def linearised(self, system: FlatSystem, t: Any, y: Any, z: Any) -> Linearised:
-        """All derivatives with respect to `z`, by one linearisation."""
+        """All derivatives with respect to `z`."""
 
         def of_velocities(z):
             b, v = self.constraints(system, t, y, z)
-            momentum = None if system.p is None else system.p(t, y, z)
-            return b, (v if system.v is not None else None), momentum, v
+            return b, (v if system.v is not None else None)
 
-        (b, _, _, v), along = jax.linearize(of_velocities, z)
-        C, v_z, M, _ = jax.vmap(along, out_axes=1)(jnp.eye(self.nz, dtype=z.dtype))
-        return Linearised(b, v, DenseSaddle(M, C, v_z, self.eliminate))
+        (b, _), (C, v_z) = value_and_jacobian(of_velocities, z)
+        v = system.velocity(t, y, z)
+        return Linearised(b, v, DenseSaddle(system.mass(t, y, z), C, v_z, self.eliminate))
 
     def evaluate(
         self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"], weights: Weights

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from .._custom_types import FloatScalar
-from .._system import FlatSystem
+from .._system import FlatSystem, value_and_jacobian
 from ._maps import AbstractMap, Matrix
 
 
@@ -109,10 +109,10 @@ def kkt_blocks(
     """
     nz, nlam, npsi = system.nz, system.nlam, system.npsi
     dtype = y.dtype
-    identity = jnp.eye(nz, dtype=dtype)
+    identity, mass = jnp.eye(nz, dtype=dtype), system.mass(t, y, z)
 
     def jacobian(function, at, shape):
-        return jax.jacfwd(function)(at) if all(shape) else jnp.zeros(shape, dtype)
+        return value_and_jacobian(function, at)[1] if all(shape) else jnp.zeros(shape, dtype)
 
     def f(psi):
         return system.reaction_force(t, y, z, psi)
@@ -121,7 +121,7 @@ def kkt_blocks(
         return system.constraint_force(t, y, z, lam)
 
     return KKTBlocks(
-        p_z=identity if system.p is None else jax.jacfwd(system.p, 2)(t, y, z),
+        p_z=identity if mass is None else mass,
         r_lam=jacobian(r, lam, (nz, nlam)),
         f_psi=jacobian(f, psi, (nz, npsi)),
         gdot_z=jacobian(lambda z: system.holonomic_rate(t, y, z), z, (nlam, nz)),

@@ -16,6 +16,10 @@ from ._select import ELEMENTWISE_LIMIT
 
 # Unknowns for which a loop is longer than the code without it.
 FEW = 2
+# Constraints beyond which LAPACK's Cholesky is faster than such a loop.
+LARGEST_SCHUR = 15
+# Of a product, written out.
+MOST_TERMS = 32
 # Unknowns beyond which LAPACK is faster than a loop over the pivots.
 LARGEST_LOOP = 45
 
@@ -169,7 +173,8 @@ def _by_schur(
     if m == 0:
         return work, good
     products = _product(C, work)
-    lam, ratios = eliminate(products[:, :m], products[:, m:] - rhs[nz:])
+    of_multipliers = _by_cholesky if m > LARGEST_SCHUR else eliminate
+    lam, ratios = of_multipliers(products[:, :m], products[:, m:] - rhs[nz:])
     x = work[:, m:] - _product(work[:, :m], lam)
     terms = C[:, :, None] * x[None, :, :]
     scale = jnp.abs(rhs[nz:]) + jnp.sum(jnp.abs(terms), 1)
@@ -179,7 +184,13 @@ def _by_schur(
 
 
 def _product(a: Float[Array, "l m"], b: Float[Array, "m n"]) -> Float[Array, "l n"]:
-    """As a sum, which fuses with its neighbours, where a product would be a call of its own."""
+    """As a sum, which fuses with its neighbours, where a product would be a call of its own.
+
+    Of outer products, which vectorise; a reduction goes through its terms one by one.
+    """
+    if b.shape[1] > 1 and 0 < a.shape[1] <= MOST_TERMS:
+        terms = [a[:, j, None] * b[None, j] for j in range(a.shape[1])]
+        return sum(terms[1:], terms[0])
     return jnp.sum(a[:, :, None] * b[None, :, :], 1)
 
 
@@ -245,6 +256,15 @@ def _by_rotation(
     start = jnp.concatenate([matrix, rhs], 1), jnp.zeros(n, matrix.dtype)
     work, pivots = jax.lax.fori_loop(0, n if trips is None else trips, trip, start)
     return work[:, :k], pivots / jnp.diagonal(matrix)
+
+
+def _by_cholesky(
+    matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
+) -> tuple[Float[Array, "n k"], Float[Array, " n"]]:
+    """By LAPACK's factors of Cholesky; NaN if the matrix is not definite."""
+    factor = jnp.linalg.cholesky(matrix, symmetrize_input=False)
+    ratios = jnp.diagonal(factor) ** 2 / jnp.diagonal(matrix)
+    return jax.scipy.linalg.cho_solve((factor, True), rhs), ratios
 
 
 def _by_rows(

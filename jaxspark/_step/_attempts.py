@@ -75,9 +75,8 @@ def solve_stages(
     def mass_of(jacobian):
         if isinstance(jacobian, ModifiedJacobian):
             return jacobian.mass
-        if system.p is None:
-            return jnp.ones((), y0.dtype)
-        return jnp.max(jnp.abs(jax.jacfwd(system.p, 2)(t0, y0, z0)), initial=0)
+        mass = system.mass(t0, y0, z0)
+        return jnp.ones((), y0.dtype) if mass is None else jnp.max(jnp.abs(mass), initial=0)
 
     def units(jacobian, stages, noise):
         return scales(mass_of(jacobian), h, y0, z0, stages, noise, options)

@@ -115,8 +115,9 @@ def _at(system: FlatSystem, t: FloatScalar, y: Array) -> tuple[Array, Array, Arr
     none, pivot = jnp.zeros_like(y), jnp.ones((), y.dtype)
     G = jax.jacfwd(system.holonomic, 1)(t, y)
     pushes = jnp.concatenate([G.T, system.f(t, y, none)[:, None]], 1)
-    if system.p is not None:
-        pushes, pivots = solve_definite(jax.jacfwd(system.p, 2)(t, y, none), pushes)
+    M = system.mass(t, y, none)
+    if M is not None:
+        pushes, pivots = solve_definite(M, pushes)
         pivot = jnp.min(jnp.abs(pivots))
     return G, pushes[:, :-1], pushes[:, -1], pivot
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float, Int
 
-from .._consistent import mass_matrix, project_nearby
+from .._consistent import project_nearby
 from .._custom_types import BoolScalar, FloatScalar
 from .._implicit import (
     CHECKPOINT_NAME,
@@ -113,7 +113,7 @@ def _stiffness(
     all that Newton's iteration left, and so their tensions by that times the stiffness.
     """
     y, z, lam, psi, _ = (x[-1] for x in jax.tree.leaves(stages))
-    M = mass_matrix(system, t, y, z)
+    M = system.mass(t, y, z)
     if M is None:
         return None
     force = jax.jacfwd(lambda y: system.force(t, y, z, lam, psi))(y)

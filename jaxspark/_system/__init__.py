@@ -13,6 +13,7 @@ from ._constrained import (
 )
 from ._elongated import elongate as elongate, Elongated as Elongated
 from ._flat import FlatSystem as FlatSystem, flatten as flatten
+from ._jacobian import value_and_jacobian as value_and_jacobian
 from ._joints import (
     ForceElement as ForceElement,
     Joint as Joint,

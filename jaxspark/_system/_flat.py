@@ -22,6 +22,8 @@ from .._custom_types import Args, FloatScalar, Function, State
 from .._jax_internals import with_gathers_summed
 from ._check import check_functions, constraint_shapes
 from ._constrained import AbstractConstrainedSystem
+from ._jacobian import value_and_jacobian
+from ._mechanical import MechanicalSystem, Momentum
 from ._multibody import MultibodySystem
 from ._multibody_blocks import multibody_blocks, multibody_structure
 from ._multibody_check import check_multibody
@@ -74,6 +76,16 @@ class FlatSystem(eqx.Module):
     ) -> Float[Array, " nz"]:
         """`p(t, y, z)`."""
         return z if self.p is None else self.p(t, y, z)
+
+    def mass(
+        self, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+    ) -> Float[Array, "nz nz"] | None:
+        """The mass matrix `p_z`; `None` where it is the identity."""
+        if self.p is None:
+            return None
+        if isinstance(self.p, Momentum):
+            return self.p.mass(t, y)
+        return value_and_jacobian(lambda z: self.momentum(t, y, z), z)[1]
 
     def holonomic(self, t: FloatScalar, y: Float[Array, " ny"]) -> Float[Array, " nlam"]:
         """`g(t, y)`, empty if there is none."""
@@ -200,7 +212,11 @@ def flatten(
     state = (unravel_y, unravel_z)
     v = (lambda t, y, z: z) if system.v is None else flat(system.v, *state)
     g = r = k = p = reaction = friction = None
-    if system.p is not None:
+    if isinstance(system, MechanicalSystem):
+        shape = (flat_z.size, flat_z.size)
+        own = flat(system.mass, unravel_y)
+        p = Momentum(close(lambda t, y: own(t, y).reshape(shape), t, flat_y))
+    elif system.p is not None:
         p = close(flat(system.p, *state), t, flat_y, flat_z)
     if system.g is not None and lam.size:
         flat_g = flat(system.g, unravel_y)

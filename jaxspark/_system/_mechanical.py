@@ -2,13 +2,29 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
-from .._custom_types import Function, State
+from .._custom_types import FloatScalar, Function, State
 from ._constrained import Part, require_callable
 from ._mechanism import AbstractMechanism, add
+
+
+class Momentum(eqx.Module):
+    """`p(t, y, z) = M z` of flat vectors.
+
+    - `mass`: `M(t, y)`, by itself: as the derivative of `p` it would cost `n` times as much.
+    """
+
+    mass: Function
+
+    def __call__(
+        self, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+    ) -> Float[Array, " nz"]:
+        return jnp.sum(self.mass(t, y) * z[None, :], 1)
 
 
 class MechanicalSystem(AbstractMechanism):
