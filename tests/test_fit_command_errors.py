@@ -169,7 +169,7 @@ def test_folders_are_no_files_to_be_meant(folder, monkeypatch):
 # Of a file's content what the error says: words that suit a configuration, too.
 CURES = {
     "delimiter": ("t;encoder\n0;1\n1;2\n", 'Or set delimiter to ";".'),
-    "trials": ("t,encoder\n0,1\n1,2\n0,3\n", "name the column that tells them apart as `trial`"),
+    "trials": ("t,encoder\n0,1\n1,2\n0,3\n", "say by `trial` which column tells them apart"),
     "missing": ("t,encoder\n0,1\n1,\n", 'set missing to "allow" to fit'),
     "infinite": ("t,encoder\n0,1\n1,inf\n", 'or set missing to "allow" and give NaN'),
 }

@@ -316,6 +316,18 @@ def test_record_of_something_else_is_refused(volts, h, reason):
         fit_damped_sine(Record("test", 0.0, h, volts))
 
 
+def test_fit_that_fails_is_told(found, monkeypatch, capsys):
+    def fail(*_, **__):
+        raise fit.FitError("Not converged within 100 iterations: allow more (max_iterations).")
+
+    monkeypatch.setattr(fit, "estimate", fail)
+    assert main(["--no-plot"]) == 1
+    error = capsys.readouterr().err
+    assert error.endswith(
+        "The model with dry friction does not fit. Is this the record of a pendulum?\n"
+    )
+
+
 def test_impossible_length_is_refused():
     with pytest.raises(fit.FitError, match="centre of mass less than 0.62"):
         identify(load_record(), length=0.7, quiet=True)

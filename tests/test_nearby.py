@@ -7,7 +7,7 @@ import pytest
 
 import jaxspark
 from helpers import mixed
-from jaxspark._consistent import constraint_jacobian, mass_matrix, project_nearby
+from jaxspark._consistent import constraint_jacobian, project_nearby
 from jaxspark._kkt import saddle_solve
 from jaxspark._system import flatten
 
@@ -180,7 +180,7 @@ def test_constraints_hold_to_rounding_error(distance):
 def test_along_the_normal_directions_of_the_start():
     flat, *_ = flat_mixed()
     (y0, z0), (y, z, _) = nearby(1e-3)
-    mass = np.asarray(mass_matrix(flat, jnp.asarray(0.0), y0, z0))
+    mass = np.asarray(flat.mass(jnp.asarray(0.0), y0, z0))
     C = np.asarray(constraint_jacobian(flat, jnp.asarray(0.0), y0, z0))
     admissible = np.linalg.svd(C)[2][len(C) :]
     assert len(admissible) > 0

@@ -63,6 +63,25 @@ def test_many_constraints(kind, rows):
     np.testing.assert_allclose(found, exact, rtol=1e-8, atol=1e-9 * np.max(np.abs(exact)))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_unsymmetric_masses_with_small_constraints(dtype):
+    """What Cholesky factors of one triangle would miss, since these constraints are so small."""
+    rng, m, nz = np.random.default_rng(8), LARGEST_SCHUR + 1, LARGEST_SCHUR + 7
+    M, J = np.eye(nz), rng.normal(size=(m, nz))
+    M[m // 2 :, m // 2 :] += 0.1 * np.triu(np.ones((nz - m // 2, nz - m // 2)))
+    J[m // 2 :] *= 1e-12 if dtype == "float64" else 1e-6
+    rhs = np.concatenate([rng.normal(size=(nz, 1)), np.zeros((m, 1))])
+    operands = (jnp.asarray(x, dtype) for x in (M, J, rhs))
+    found, regular = jax.jit(saddle_in_loops)(*operands)
+    rows = np.where(np.arange(m) < m // 2, 1, 1 / np.abs(J[-1]).max())[:, None]
+    exact = np.linalg.solve(np.block([[M, (rows * J).T], [rows * J, np.zeros((m, m))]]), rhs)
+    if bool(regular):
+        tolerance = 1e-9 if dtype == "float64" else 1e-3
+        np.testing.assert_allclose(found[:nz], exact[:nz], atol=tolerance)
+    else:
+        assert np.all(np.isnan(found))
+
+
 def test_many_dependent_constraints_are_told():
     J = np.random.default_rng(6).normal(size=(LARGEST_SCHUR + 2, LARGEST_SCHUR + 6))
     J[-1] = J[0] - J[3]

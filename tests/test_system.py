@@ -271,6 +271,17 @@ def test_mass_is_the_derivative_of_momentum():
     np.testing.assert_allclose(flat.mass(t, q, v), jax.jacfwd(flat.p, 2)(t, q, v), rtol=1e-14)
 
 
+def test_momentum_of_a_subclass():
+    class Heavier(jaxspark.MechanicalSystem):
+        def p(self, t, y, z, args):
+            return 5.0 * z
+
+    system = Heavier(unit_mass, lambda t, q, v, args: -q)
+    q, t = jnp.array([0.3, -0.2]), jnp.asarray(0.0)
+    flat, *_ = flatten(system, t, q, q, None)
+    np.testing.assert_allclose(flat.mass(t, q, q), 5 * np.eye(2))
+
+
 @pytest.mark.parametrize("n", [3, 20])
 def test_value_and_jacobian(n):
     """Of few entries and of many, whose sines are computed before: the same as by JAX itself."""

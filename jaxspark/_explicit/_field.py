@@ -105,6 +105,7 @@ class Field:
 
         def of_velocities(z):
             b, v = self.constraints(system, t, y, z)
+            # The derivative of the identity is not needed.
             return b, (v if system.v is not None else None)
 
         (b, _), (C, v_z) = value_and_jacobian(of_velocities, z)

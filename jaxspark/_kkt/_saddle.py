@@ -108,7 +108,8 @@ def saddle_in_loops(
     M: Float[Array, "nz nz"] | None, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
 ) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
     """The same as a short program: elimination as loops, with exchanges of rows where these
-    are needed, and by LAPACK beyond `LARGEST_LOOP` unknowns.
+    are needed; by LAPACK beyond `LARGEST_LOOP` unknowns, and by its Cholesky factors beyond
+    `LARGEST_SCHUR` constraints.
 
     It has no derivative.
 
@@ -161,8 +162,9 @@ def _by_schur(
 ) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
     """`S lam = C w - b` and `x = w - W lam`, with `W = M^{-1} C^T`, `w = M^{-1} r`, `S = C W`.
 
-    **Returns:** the solution and whether it is accurate: the matrices are positive definite, and
-    `x`, a small difference of large numbers where a light body is held, satisfies `C x = b`.
+    **Returns:** the solution and whether it is accurate: the matrices are positive definite,
+    symmetric where Cholesky factors need that, and `x`, a small difference of large numbers where a
+    light body is held, satisfies `C x = b`.
     """
     m, nz = C.shape
     epsilon = jnp.finfo(rhs.dtype).eps
@@ -173,8 +175,12 @@ def _by_schur(
     if m == 0:
         return work, good
     products = _product(C, work)
-    of_multipliers = _by_cholesky if m > LARGEST_SCHUR else eliminate
-    lam, ratios = of_multipliers(products[:, :m], products[:, m:] - rhs[nz:])
+    S, wanted = products[:, :m], products[:, m:] - rhs[nz:]
+    if m > LARGEST_SCHUR:
+        good = good & _symmetric(S)
+        lam, ratios = _by_cholesky(S, wanted)
+    else:
+        lam, ratios = eliminate(S, wanted)
     x = work[:, m:] - _product(work[:, :m], lam)
     terms = C[:, :, None] * x[None, :, :]
     scale = jnp.abs(rhs[nz:]) + jnp.sum(jnp.abs(terms), 1)
@@ -203,6 +209,13 @@ def _definite(ratios: Float[Array, " n"]) -> Bool[Array, ""]:
     """
     epsilon = jnp.finfo(ratios.dtype).eps
     return jnp.all((ratios > epsilon**0.25) & (ratios <= 1 + epsilon**0.5))
+
+
+def _symmetric(matrix: Float[Array, "n n"]) -> Bool[Array, ""]:
+    """Whether a definite matrix is symmetric, but for rounding."""
+    size = jnp.sqrt(jnp.abs(jnp.diagonal(matrix)))
+    tolerance = jnp.finfo(matrix.dtype).eps ** 0.75 * size[:, None] * size[None, :]
+    return jnp.all(jnp.abs(matrix - matrix.T) <= tolerance)
 
 
 def solve_definite(
@@ -261,7 +274,7 @@ def _by_rotation(
 def _by_cholesky(
     matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]
 ) -> tuple[Float[Array, "n k"], Float[Array, " n"]]:
-    """By LAPACK's factors of Cholesky; NaN if the matrix is not definite."""
+    """By LAPACK's Cholesky factors of the lower triangle; NaN if these do not exist."""
     factor = jnp.linalg.cholesky(matrix, symmetrize_input=False)
     ratios = jnp.diagonal(factor) ** 2 / jnp.diagonal(matrix)
     return jax.scipy.linalg.cho_solve((factor, True), rhs), ratios

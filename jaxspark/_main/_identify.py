@@ -68,11 +68,18 @@ def identify(
             f"centre of mass less than {longest:.4g} m from the knife edge, or its moment "
             f"of inertia would be negative; the length given is {length:.4g} m."
         )
-    measured = fit.record(record.times, {"gyro_volt": record.volts}, name=record.name)
+    measured = fit.record(record.times - record.t0, {"gyro_volt": record.volts}, name=record.name)
 
     def fitted(start: dict[str, float], *held: str) -> Swing:
-        described = model(start, mass, record.h, dry="friction" not in held)
-        return swing(fit.estimate(described, measured, progress=not quiet), held)
+        dry = "friction" not in held
+        described = model(start, mass, record.h, dry)
+        try:
+            return swing(fit.estimate(described, measured, progress=not quiet), held)
+        except fit.FitError as error:
+            name = "dry friction" if dry else "viscous friction alone"
+            raise fit.FitError(
+                f"The model with {name} does not fit. Is this the record of a pendulum?", error.fit
+            ) from error
 
     dry = fitted(starting_values(sine, length), "length")
     start = dict(zip(NAMES, dry.values.tolist(), strict=True))

@@ -13,8 +13,7 @@ is minus the force of the edge on the body, and dry friction is proportional to 
 
 The position of the edge is an invariant of the equations, kept to the order of the method.
 
-Its functions take `args` as `specifications` make them: a dictionary of the names in `NAMES` and
-`mass` (kg).
+Its functions take as `args` a dictionary of the names in `NAMES` and of `mass` (kg).
 
 Source: L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian
 systems*, equations (3.1): forces may depend on the multipliers of nonholonomic constraints.

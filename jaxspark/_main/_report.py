@@ -178,7 +178,7 @@ def _numerics(found: Identification) -> str:
         f"  SPARK method Gauss(2), order 4: {steps} steps of {1e3 * found.record.h:.4g} "
         f"ms, {dry.newton_iterations / steps:.1f} Newton iterations a step\n"
         f"  worst constraint residual, velocity at the edge {dry.worst_residual:.1e} m/s; "
-        f"drift from the edge {dry.drift:.1e} m\n"
+        f"drift from the edge at the end {dry.drift:.1e} m\n"
         f"  dry friction changes sign over {SIGN_WIDTH} rad/s; Levenberg-Marquardt "
         f"iterations: {dry.iterations} with it, {viscous.iterations} without\n"
         f"  wall time of the identification {found.wall_time:.1f} s, compilation included; "

@@ -212,7 +212,7 @@ def flatten(
     state = (unravel_y, unravel_z)
     v = (lambda t, y, z: z) if system.v is None else flat(system.v, *state)
     g = r = k = p = reaction = friction = None
-    if isinstance(system, MechanicalSystem):
+    if isinstance(system, MechanicalSystem) and type(system).p is MechanicalSystem.p:
         shape = (flat_z.size, flat_z.size)
         own = flat(system.mass, unravel_y)
         p = Momentum(close(lambda t, y: own(t, y).reshape(shape), t, flat_y))

@@ -118,7 +118,7 @@ def check_times(source: Source, label: str, times: Float[np.ndarray, " n"]) -> N
     raise DataError(
         f"{source.at(at)}: {label} goes from {before!r} back to {after!r}; it must increase. Sort "
         "the samples by time; if several trials follow one another, make a record of each (of a "
-        "table: name the column that tells them apart as `trial`)."
+        "table: say by `trial` which column tells them apart)."
     )
 
 
@@ -197,7 +197,7 @@ def doubts(
             ):
                 found.append(
                     f'record "{name}": {kind} "{key}" looks like degrees: its unit is rad, but '
-                    f"it reaches {largest:.4g}. Convert it, or name its unit; ignore this if "
+                    f"it reaches {largest:.4g}. Convert it, or correct its unit; ignore this if "
                     "it turns so far."
                 )
             if low == high:

@@ -91,7 +91,7 @@ def sensitivities(problem: Problem, u: Float[Array, " p"]) -> Sensitivities:
 
 
 simulated = compiled(sensitivities)
-"""The one large program of a fit, which serves its report, too."""
+"""The one large program of a fit on one device, which serves its report, too."""
 
 
 def evaluate(

@@ -108,7 +108,7 @@ class Fit:
 
     @functools.cached_property
     def sensitivities(self) -> Sensitivities:
-        """The prediction and its derivative, by a program that the fit has compiled."""
+        """The prediction and its derivative; on one device by a program that is compiled."""
         return simulated(self.problem, self.state.u)
 
     @property
@@ -125,7 +125,10 @@ class Fit:
 
     @functools.cached_property
     def rows(self) -> "Any":
-        """Weighted residuals and their Jacobian, sample by sample: a [`jaxspark.fit.Rows`][]."""
+        """Residuals and their Jacobian, sample by sample: a [`jaxspark.fit.Rows`][].
+
+        **Raises:** `ValueError` if there are no more samples than unknowns, and unknown noise.
+        """
         from ._rows import weighted_rows
 
         return weighted_rows(self, self.uncertainty.spread)

@@ -12,8 +12,8 @@ _advance, _propose, _judge = compiled(advance), compiled(propose), compiled(judg
 def iterated(problem: Problem, state: State, options: Options) -> State:
     """One iteration of [`advance`][].
 
-    The simulation is a program of its own: what comes after the fit, sensors and derivatives at the
-    estimate, needs no further compilation.
+    The simulation is a program of its own on one device: what comes after the fit, sensors and
+    derivatives at the estimate, needs no further compilation.
     """
     if problem.mesh is not None:
         # Samples stay on the devices of their trials.

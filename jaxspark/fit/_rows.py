@@ -9,11 +9,15 @@ from ._fit import Fit
 
 
 class Rows(NamedTuple):
-    """Weighted residuals of all samples that are there, and their derivative.
+    """Residuals of all samples that are there, and their derivative.
+
+    A robust loss has no part in them, and priors have no rows.
 
     - `r`: prediction minus measurement, in standard deviations.
-    - `J`: by the independent unknowns: the coordinates without bounds of the parameters, in the
-        order of `fit.names`, and then the starts of records.
+    - `J`: by the independent unknowns: the coordinates of the parameters without bounds, and then
+        the tangent coordinates of the starts of records. A coordinate belongs to the parameter at
+        its place in `fit.names`, but for bodies, whose values depend on several:
+        `fit.uncertainty.dphysical` is the derivative of these.
     - `runs`: lengths of runs of rows, one for each channel of each record, in the order of time.
     """
 
