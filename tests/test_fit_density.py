@@ -12,7 +12,7 @@ import pytest
 import jaxspark
 import swings
 from jaxspark import fit
-from jaxspark.fit._evaluate import evaluate
+from jaxspark.fit._evaluate import sensitivities, weighted
 from jaxspark.fit._log_density import loss
 from jaxspark.fit._shooting import shooting_problem
 from jaxspark.fit._stochastic import batch_loss
@@ -135,7 +135,12 @@ def test_mean_over_windows_is_the_whole_loss(windows):
     each = np.array([one(k) for k in jnp.arange(8)])
     assert windows.num_trials == 8 and len(windows.links) == 7
     # The loss of all trials, and the squares of all jumps.
-    found, whole = jax.jit(lambda u: (evaluate(windows, u, sigma), loss(windows, u, sigma)))(u)
+
+    def both(u):
+        evaluation = weighted(windows, u, sigma, sensitivities(windows, u))
+        return evaluation, loss(windows, u, sigma)
+
+    found, whole = jax.jit(both)(u)
     ends, starts = found.ends[:-1, :, -1], found.starts[1:, :, -1]
     assert np.max(abs(ends - starts)) > 0.1
     expected = whole + 0.5 * jump * np.sum((ends - starts) ** 2)

@@ -12,7 +12,7 @@ import scipy.stats
 import jaxspark
 from jaxspark import fit
 from jaxspark.fit._compile import compiled
-from jaxspark.fit._evaluate import by_reverse, evaluate, sensitivities
+from jaxspark.fit._evaluate import by_reverse, sensitivities, weighted
 from jaxspark.fit._problem import make_problem
 
 
@@ -203,7 +203,9 @@ def test_reverse_and_forward_agree(monkeypatch):
         for reverse in (4, 0):
             monkeypatch.setattr("jaxspark.fit._evaluate.REVERSE", reverse)
             assert by_reverse(problem) == (reverse == 0)
-            at = lambda problem, u: evaluate(problem, u, jnp.array([0.1]))
+            at = lambda problem, u: weighted(
+                problem, u, jnp.array([0.1]), sensitivities(problem, u)
+            )
             jacobian = lambda problem, u: sensitivities(problem, u).jacobian
             results.append((compiled(at)(problem, u), compiled(jacobian)(problem, u)))
         # Of rows that are dependent the triangular factor is not unique, but its square is.

@@ -8,7 +8,7 @@ import pytest
 import swings
 from jaxspark import fit
 from jaxspark.fit._compile import compiled
-from jaxspark.fit._evaluate import assembled, evaluate
+from jaxspark.fit._evaluate import assembled, sensitivities, weighted
 from jaxspark.fit._log_density import loss as density_loss
 from jaxspark.fit._predict import predict
 from jaxspark.fit._problem import make_problem
@@ -115,7 +115,7 @@ def residuals(squares):
 
 @compiled
 def everything(problem, u, sigma):
-    found = evaluate(problem, u, sigma)
+    found = weighted(problem, u, sigma, sensitivities(problem, u))
     value, gradient = jax.value_and_grad(density_loss, 1)(problem, u, sigma)
     return found, *assembled(problem, found), value, gradient
 

@@ -16,7 +16,7 @@ from ._select import ELEMENTWISE_LIMIT
 
 # Unknowns for which a loop is longer than the code without it.
 FEW = 2
-# Constraints beyond which LAPACK's Cholesky is faster than such a loop.
+# Measured: constraints beyond which LAPACK's Cholesky is faster than such a loop.
 LARGEST_SCHUR = 15
 # Of a product, written out.
 MOST_TERMS = 32

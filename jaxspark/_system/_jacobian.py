@@ -12,8 +12,8 @@ from .._jax_internals import computed_once
 
 T = TypeVar("T")
 
-# Entries from which what all of them have in common, sines for instance, is computed before them:
-# XLA on a CPU would make it a part of the loop over them.
+# Measured: entries from which what all of them have in common, sines for instance, is computed
+# before them: XLA on a CPU would make it a part of the loop over them.
 MANY = 150
 
 
@@ -26,6 +26,8 @@ def value_and_jacobian(function: Callable[[Array], T], x: Float[Array, " n"]) ->
     - `x`: where.
 
     **Returns:** the value, and the same PyTree of matrices `(m, n)`.
+
+    Source: A. Griewank & A. Walther, *Evaluating Derivatives*, 2nd edition, section 3.1.
     """
     value, along = jax.linearize(function, x)
     if x.size * sum(leaf.size for leaf in jax.tree.leaves(value)) > MANY:

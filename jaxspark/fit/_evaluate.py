@@ -94,25 +94,19 @@ simulated = compiled(sensitivities)
 """The one large program of a fit on one device, which serves its report, too."""
 
 
-def evaluate(
-    problem: Problem, u: Float[Array, " p"], sigma: Float[Array, " channels"]
-) -> Evaluation:
-    """What least squares needs of a model at given unknowns.
-
-    **Arguments:**
-
-    - `u`: the unknowns; `sigma`: standard deviation of each channel, in its unit.
-    """
-    return weighted(problem, u, sigma, sensitivities(problem, u))
-
-
 def weighted(
     problem: Problem,
     u: Float[Array, " p"],
     sigma: Float[Array, " channels"],
     at_u: Sensitivities,
 ) -> Evaluation:
-    """What least squares needs of the trials' sensitivities at the unknowns."""
+    """What least squares needs of a model at given unknowns.
+
+    **Arguments:**
+
+    - `u`: the unknowns; `sigma`: standard deviation of each channel, in its unit.
+    - `at_u`: what the trials show there.
+    """
 
     def of_trial(shared, values, jacobian, data):
         loss, sigma = shared
