@@ -78,7 +78,7 @@ CORE = """
     fit_covariance fit_density fit_estimate fit_robust friction gathered given_times gradients
     iterate jax_internals
     linear_solvers lobatto_methods misuse multibody multipliers nearby orders original_form
-    reference_values saddle solve sparsity stiff_gradients stiff_solve structure system
+    reference_values saddle side_by_side solve sparsity stiff_gradients stiff_solve structure system
     tableau underlying vmap with_blocks
 """
 # Cases that compile for long and whose mathematics others test, too: one a line.

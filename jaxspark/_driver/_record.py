@@ -16,6 +16,7 @@ from .._results import RESULTS
 from ._control import adapt, first_step, scaled_error, SMALLER, start
 from ._happen import after_jump, after_look, crossing, first_happening
 from ._locate import AbstractEvents, ENDING, GOING, LOCATING, OVER, REACHED
+from ._lockstep import loop_with_rows
 from ._rows import (
     at,
     few_rows,
@@ -60,10 +61,9 @@ def record(
         meter.step(state, fraction)` and `meter.close(state)`, as those of diffrax.
     - `few`: whether to keep of the steps no more than `FewRows`.
     """
-    span = problem.t1 - problem.t0
-    sign = jnp.where(span < 0, -1, 1).astype(span.dtype)
 
-    def going(now: Progress) -> BoolScalar:
+    def going(problem: Problem, now: Progress) -> BoolScalar:
+        sign = _direction(problem)
         moving = (sign * (problem.t1 - now.t) > 0) & ~now.stuck
         trials = now.totals.accepted + now.totals.rejected
         on = moving & (trials < problem.limit)
@@ -72,21 +72,34 @@ def record(
             on = jnp.where(phase == GOING, on, phase != OVER)
         return problem.going & (_reached(now, problem, events, sign) | on)
 
-    def trip(now: Progress) -> Progress:
-        return _trip(method, events, problem, sign, now, equal)
+    def trip(problem: Problem, now: Progress, rows: Any) -> tuple[Progress, Any]:
+        now = now._replace(rows=rows)
+        after = _trip(method, events, problem, _direction(problem), now, equal)
+        return after._replace(rows=None), after.rows
 
     begin = _begin(method, events, problem, size, few)
     if meter is None:
-        return jax.lax.while_loop(going, trip, begin)
+        now, rows = loop_with_rows(going, trip, problem, begin._replace(rows=None), begin.rows)
+        return now._replace(rows=rows)
+    span = problem.t1 - problem.t0
 
     def shown(carry):
-        now, state = trip(carry[0]), carry[1]
+        now, state = carry
+        after, rows = trip(problem, now._replace(rows=None), now.rows)
+        now = after._replace(rows=rows)
         fraction = (now.t - problem.t0) / jnp.where(span == 0, 1, span)
         return now, meter.step(state, fraction)
 
-    end, state = jax.lax.while_loop(lambda carry: going(carry[0]), shown, (begin, meter.init()))
+    end, state = jax.lax.while_loop(
+        lambda carry: going(problem, carry[0]), shown, (begin, meter.init())
+    )
     meter.close(state)
     return end
+
+
+def _direction(problem: Problem) -> FloatScalar:
+    """1 where time goes forward, -1 where it goes backward."""
+    return jnp.where(problem.t1 < problem.t0, -1, 1).astype(problem.t0.dtype)
 
 
 def _reached(

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 
 from .._custom_types import BoolScalar, IntScalar
 from .._jax_internals import LinearMap
+from ._lockstep import loop_with_rows
 from ._rows import at, FewRows, put, SEGMENT
 from ._steps import AbstractRepeatable
 from ._sweeps import each_lane, Unknowns
@@ -79,10 +80,11 @@ class RepeatedSweeps:
 
     def backward(self, given: Recorded, to: Unknowns) -> Unknowns:
         """From the last step to the first, with steps that are made again before."""
-        parameters, rows, count = given.problem.parameters, given.rows, given.count
+        count = given.count
 
-        def body(carry):
-            number, known, window, (to_t1, to_x1), of_method, of_end = carry
+        def body(given, state, window):
+            number, known, (to_t1, to_x1), of_method, of_end = state
+            parameters, rows = given.problem.parameters, given.rows
             row = number - 1
             segment = row // SEGMENT
             base = segment * SEGMENT
@@ -104,14 +106,14 @@ class RepeatedSweeps:
             moved = (to_t1 + to_t - to_h, to_x)
             end = jax.tree.map(lambda a, b: jnp.where(pulls, a, b), moved, (to_t1, to_x1))
             of_end = of_end + jnp.where(pulls, to_h, 0)
-            return jnp.where(pulls, row, number), known, window, end, of_method, of_end
+            return (jnp.where(pulls, row, number), known, end, of_method, of_end), window
 
         # A window that is full may have lost its first row to a step that failed: it is made again.
         known = jnp.where(count % SEGMENT == 0, -1, count - 1)
         of_method, of_events = to.parameters
-        start = (count, known, rows.window, to.final, of_method, to.end)
-        _, _, _, first, of_method, of_end = jax.lax.while_loop(
-            lambda carry: carry[0] > 0, body, start
+        start = (count, known, to.final, of_method, to.end)
+        (_, _, first, of_method, of_end), _ = loop_with_rows(
+            lambda _, state: state[0] > 0, body, given, start, given.rows.window
         )
         return to._replace(
             start=jax.tree.map(jnp.add, to.start, first), parameters=(of_method, of_events),

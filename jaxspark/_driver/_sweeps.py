@@ -34,6 +34,7 @@ from .._custom_types import BoolScalar, FloatScalar, IntScalar
 from .._jax_internals import LinearMap
 from ._crossing import Crossing
 from ._locate import AbstractEvents
+from ._lockstep import loop_with_rows
 from ._rows import at, LAST, put, Rows
 from ._steps import AbstractSteps
 
@@ -136,8 +137,9 @@ class Sweeps:
         alone = not given.ts.size
         first = (lin.start[0] + lin.t[0], lin.start[1] + lin.x[0])
 
-        def body(carry):
-            number, (dt, dx), (t, x), saved = carry
+        def body(to, state, rows):
+            given, lin = to
+            (number, (dt, dx)), (t, x, saved) = state, rows
             task = _task(given, number)
             if not alone:
                 dt, dx = at((t, x), task.row)
@@ -154,13 +156,15 @@ class Sweeps:
             next_row = jnp.where(task.saves, x.shape[0] - 1, task.row + 1)
             j = jnp.where(task.saves, task.j, saved.shape[0] - 1)
             end = (dt1 + at(lin.t, next_row), dx1 + at(lin.x, next_row))
-            return number + 1, end, put((t, x), end, next_row), _add_at(saved, dx1, j)
+            return (number + 1, end), (*put((t, x), end, next_row), _add_at(saved, dx1, j))
 
         zero = jnp.zeros((), jnp.int32)
-        total = given.count + given.ts.size
-        start = (zero, first, put((lin.t, lin.x), first, zero), lin.saved)
-        _, end, rows, saved = jax.lax.while_loop(lambda c: c[0] < total, body, start)
-        end = end if alone else at(rows, given.count)
+        rows = (*put((lin.t, lin.x), first, zero), lin.saved)
+        (_, end), (*rows, saved) = loop_with_rows(
+            lambda to, state: state[0] < to[0].count + to[0].ts.size,
+            body, (given, lin), (zero, first), rows,
+        )  # fmt: skip
+        end = end if alone else at(tuple(rows), given.count)
         final = jax.tree.map(jnp.add, lin.final, end)
         return lin._replace(final=final, t=rows[0], x=rows[1], saved=saved)
 
@@ -168,8 +172,9 @@ class Sweeps:
         """From the last step to the first."""
         alone = not given.ts.size
 
-        def body(carry):
-            number, end, rows, to = carry
+        def body(of, state, rows):
+            given, to = of
+            (number, end, to_parameters, to_end, to_h0), (rows, to_ts) = state, rows
             number = number - 1
             task = _task(given, number)
             to_t1, to_x1 = end if alone else at(rows, task.row + 1)
@@ -177,33 +182,36 @@ class Sweeps:
                 to_t1 = jnp.where(task.saves, 0, to_t1)
                 to_x1 = jnp.where(task.saves, at(to.saved, task.j), to_x1)
             if self.crossing is not None:
-                found = self.crossing.backward(given, task, to_t1, to_x1, to.parameters)
+                found = self.crossing.backward(given, task, to_t1, to_x1, to_parameters)
                 to_t, to_h, to_x, to_parameters = found
             else:
-                of_method, of_events = to.parameters
+                of_method, of_events = to_parameters
                 to_t, to_h, to_x, of_method = self.method.pull(
                     given.parameters, task.t, task.h, task.x, task.note, to_x1, of_method
                 )
                 to_t, to_h, to_parameters = to_t + to_t1, to_h + to_t1, (of_method, of_events)
             zero = jnp.zeros_like(to_h)
             of_end = jnp.where(task.saves if self.equal else task.kind == LAST, to_h, zero)
-            own = at(rows if not alone else (given_t, given_x), task.row)
+            own = at(rows if not alone else (to.t, to.x), task.row)
             end = (own[0] + to_t - of_end, own[1] + to_x)
-            to = to._replace(
-                parameters=to_parameters, end=to.end + jnp.where(task.saves, zero, of_end),
-                ts=_add_at(to.ts, jnp.where(task.saves, of_end, zero), task.j),
-                h=to.h + (to_h - of_end if self.equal else zero),
-            )  # fmt: skip
-            return number, end, put(rows, end, task.row), to
+            to_ts = _add_at(to_ts, jnp.where(task.saves, of_end, zero), task.j)
+            to_end = to_end + jnp.where(task.saves, zero, of_end)
+            to_h0 = to_h0 + (to_h - of_end if self.equal else zero)
+            return (number, end, to_parameters, to_end, to_h0), (put(rows, end, task.row), to_ts)
 
-        given_t, given_x = to.t, to.x
         last = jax.tree.map(jnp.add, to.final, at((to.t, to.x), given.count))
         rows = put((to.t, to.x), last, given.count)
         total = given.count + given.ts.size
-        start = (total, last, rows, to._replace(t=to.t[:0], x=to.x[:0]))
-        _, first, (t, x), to = jax.lax.while_loop(lambda c: c[0] > 0, body, start)
+        # Row -1, of a lane that is done, is the last one.
+        (_, first, parameters, end, h), ((t, x), ts) = loop_with_rows(
+            lambda _, state: state[0] > 0,
+            body, (given, to), (total, last, to.parameters, to.end, to.h), (rows, to.ts),
+        )  # fmt: skip
         first = first if alone else (t[0], x[0])
-        return to._replace(start=jax.tree.map(jnp.add, to.start, first), t=t, x=x)
+        return to._replace(
+            start=jax.tree.map(jnp.add, to.start, first), t=t, x=x, parameters=parameters,
+            end=end, ts=ts, h=h,
+        )  # fmt: skip
 
     def matvec(self, given: Given, unknowns: Unknowns) -> Unknowns:
         """The equations of all steps at once, for derivatives of derivatives."""
