@@ -18,7 +18,7 @@ ROOM = 97
 CASES = {
     "the end alone": dict(method=DOP853()),
     "saved times": dict(method=DOP853(), times=5),
-    "stages": dict(method=Gauss(2), times=3),
+    "stages": dict(method=Gauss(3), times=3),
     "equal steps": dict(method=Gauss(2), steps=EqualSteps(20)),
     "events": dict(method=Tsit5(), event=True),
 }
