@@ -11,6 +11,7 @@ import jaxspark
 from helpers import largest_difference, pendulum, PENDULUM_ARGS, pendulum_start, result_is, thorough
 from jaxspark import DOP853, EqualSteps, Event, Gauss, RESULTS
 from jaxspark._driver._lockstep import loop_with_rows
+from jaxspark._driver._rows import SEGMENT
 from jaxspark.methods import Tsit5
 
 
@@ -19,7 +20,7 @@ CASES = {
     "the end alone": dict(method=DOP853()),
     "saved times": dict(method=DOP853(), times=5),
     "stages": dict(method=Gauss(3), times=3),
-    "equal steps": dict(method=Gauss(2), steps=EqualSteps(20)),
+    "equal steps": dict(method=Tsit5(), steps=EqualSteps(20), times=5),
     "events": dict(method=Tsit5(), event=True),
 }
 
@@ -60,8 +61,8 @@ def lanes():
     return rates, gravity, jnp.array([1.0, 2.0, 1.0, -0.5])
 
 
-# Of what the first two do not have compiling takes minutes.
-SOME = [CASES[name] if i < 2 else thorough(CASES[name]) for i, name in enumerate(CASES)]
+# Compiling all takes minutes; what is below tests the end alone, too.
+SOME = [CASES[name] if name == "saved times" else thorough(CASES[name]) for name in CASES]
 
 
 @pytest.mark.parametrize("options", SOME, ids=CASES)
@@ -88,6 +89,59 @@ def test_lanes_are_as_each_by_itself(options, together):
         assert largest_difference([x[lane] for x in gradients], list(gradient)) <= 1e-10
         slope = gradient[0] - 0.7 * gradient[1] + 0.3 * gradient[2]
         assert abs(slopes[lane] - slope) <= 1e-9 * (1 + abs(slope))
+
+
+@pytest.mark.parametrize("place", ["on a CPU", "elsewhere"])
+@pytest.mark.parametrize("times", [thorough(0), 4])
+def test_lanes_that_fail_leave_what_is_shared(place, times, request):
+    """The gradient by what all lanes share, of which one does not start, and one stops early."""
+    if place == "elsewhere":
+        request.getfixturevalue("together")
+
+    def brake(t, q, v, args):  # not a number after a while
+        return -0.1 * v * jnp.sqrt(args["until"] - t)
+
+    def lane(y0, z0, until, gravity):
+        ts = jnp.linspace(0.0, 1.0, times)
+        solution = jaxspark.solve(
+            pendulum(brake), y0, z0, PENDULUM_ARGS | {"g": gravity, "until": until}, t1=1.0,
+            method=Tsit5(), rtol=1e-6, atol=1e-6, max_steps=ROOM, ts=ts if times else None,
+            throw=False,
+        )  # fmt: skip
+        good = solution.result == RESULTS.successful
+        return jnp.where(good, jnp.sum(solution.ys if times else solution.y1), 0.0)
+
+    y0, z0 = pendulum_start()
+    ys, zs = jnp.stack([y0, y0, y0]), jnp.stack([z0, jnp.ones(2), z0])
+    untils = jnp.array([2.0, 2.0, 0.45])
+
+    def total(gravity):
+        return jnp.sum(jax.vmap(lane, (0, 0, 0, None))(ys, zs, untils, gravity))
+
+    value, gradient = jax.jit(jax.value_and_grad(total))(9.81)
+    expected = jax.jit(jax.value_and_grad(lambda g: lane(y0, z0, 2.0, g)))(9.81)
+    assert largest_difference([value, gradient], list(expected)) <= 1e-12
+
+
+def test_segments(together):
+    """Lanes of as many steps as fill segments of the end alone, or nearly."""
+    spans = 1e-3 * jnp.array([5.0, SEGMENT - 1, SEGMENT, SEGMENT + 1, 2 * SEGMENT + 1])
+
+    def end(span):
+        y0, z0 = pendulum_start()
+        solution = jaxspark.solve(
+            pendulum(), y0, z0, PENDULUM_ARGS, t1=span, method=Tsit5(), rtol=1e-2, atol=1e-2,
+            first_step=1e-3, max_step=1e-3, max_steps=3 * SEGMENT,
+        )  # fmt: skip
+        return jnp.sum(solution.y1), solution.stats.num_steps
+
+    slope = jax.value_and_grad(end, has_aux=True)
+    (values, numbers), slopes = jax.jit(jax.vmap(slope))(spans)
+    alone = jax.jit(slope)
+    for i, span in enumerate(spans):
+        (value, number), own = alone(span)
+        assert numbers[i] == number and abs(int(number) - round(float(span) * 1e3)) <= 1
+        assert largest_difference([values[i], slopes[i]], [value, own]) <= 1e-12
 
 
 @pytest.mark.inside

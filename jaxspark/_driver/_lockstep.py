@@ -26,9 +26,10 @@ def loop_with_rows(
     **Arguments:**
 
     - `going`: `going(given, state)`, whether there is a further trip.
-    - `trip`: `trip(given, state, rows)` makes the state and the rows after it. From a state that is
-        not going, any state, and rows that differ where nothing counts. Neither closes over
-        anything traced.
+    - `trip`: `trip(given, state, rows)` makes the state and the rows after it. In a batch it is
+        called with states that are not going, too, many times: the states that it then returns are
+        dropped, but its rows are kept, so that it may change only rows that do not count, to any
+        numbers or NaN. Neither function closes over anything traced.
     - `given`, `state`, `rows`: PyTrees of arrays.
     """
 
@@ -47,7 +48,7 @@ def loop_with_rows(
         def some_going(given, state):
             return jnp.any(all_going(given, state))
 
-        def trips(given, state, rows):
+        def trip_of_all(given, state, rows):
             after, rows = all_trips(given, state, rows)
             on = all_going(given, state)
             choose = jax.vmap(lambda on, a, b: jax.tree.map(lambda a, b: jnp.where(on, a, b), a, b))
@@ -58,7 +59,7 @@ def loop_with_rows(
             (state, rows),
             tuple(batched[1:]),
         )
-        out = loop_with_rows(some_going, trips, given, *full)
+        out = loop_with_rows(some_going, trip_of_all, given, *full)
         return out, jax.tree.map(lambda _: True, out)
 
     return loop(given, state, rows)

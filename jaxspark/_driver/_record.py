@@ -58,7 +58,8 @@ def record(
     - `size`: room for so many accepted steps; `None` keeps none of them.
     - `equal`: whether to make `size` steps of equal size, whatever their errors.
     - `meter`: shows the progress, if there is one, by `state = meter.init()`, `state =
-        meter.step(state, fraction)` and `meter.close(state)`, as those of diffrax.
+        meter.step(state, fraction)` and `meter.close(state)`, as those of diffrax. Lanes of a batch
+        with a meter that go on together are slower: each trip copies their rows.
     - `few`: whether to keep of the steps no more than `FewRows`.
     """
 
@@ -213,13 +214,16 @@ def _trip(
     # What does not count is written where the next trip overwrites it: no buffer is selected.
     if isinstance(rows, FewRows):
         return after._replace(rows=few_written(rows, row))
+    # Of a lane that does not start even the first rows stay as they are.
     if rows.h.size > 1:
-        rows = written(rows, row)
+        index = jnp.where(problem.going, row.index, rows.h.size - 1)
+        rows = written(rows, row._replace(index=index))
     if problem.ts.size:
+        place = jnp.where(problem.going, now.saved, problem.ts.size)
         rows = rows._replace(
-            parents=put(rows.parents, now.parent, now.saved),
-            saved_note=put(rows.saved_note, step.note, now.saved),
-            saved=put(rows.saved, step.x1, now.saved),
+            parents=put(rows.parents, now.parent, place),
+            saved_note=put(rows.saved_note, step.note, place),
+            saved=put(rows.saved, step.x1, place),
         )
         after = select(saving, bare._replace(saved=now.saved + 1), after)
     return after._replace(rows=rows)

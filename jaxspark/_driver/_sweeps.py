@@ -40,13 +40,17 @@ from ._steps import AbstractSteps
 
 
 class Given(NamedTuple):
-    """What the equations depend on: parameters, of events, too; rows, `ts`, numbers of rows."""
+    """What the equations depend on: parameters, of events, too; rows, `ts`, numbers of rows.
+
+    - `count`: of the steps; `saved`: of the states. An end may have come before some of `ts`.
+    """
 
     parameters: Any
     of_events: Any
     rows: Rows
     ts: Float[Array, " nts"]
     count: IntScalar
+    saved: IntScalar
 
 
 class Unknowns(NamedTuple):
@@ -137,8 +141,8 @@ class Sweeps:
         alone = not given.ts.size
         first = (lin.start[0] + lin.t[0], lin.start[1] + lin.x[0])
 
-        def body(to, state, rows):
-            given, lin = to
+        def body(fixed, state, rows):
+            given, lin = fixed
             (number, (dt, dx)), (t, x, saved) = state, rows
             task = _task(given, number)
             if not alone:
@@ -154,14 +158,14 @@ class Sweeps:
                 dt1 = dt + dh
             # What is no end of a step of this kind goes to the last row, which is no result.
             next_row = jnp.where(task.saves, x.shape[0] - 1, task.row + 1)
-            j = jnp.where(task.saves, task.j, saved.shape[0] - 1)
+            j = jnp.where(task.saves & (task.j < given.saved), task.j, saved.shape[0] - 1)
             end = (dt1 + at(lin.t, next_row), dx1 + at(lin.x, next_row))
             return (number + 1, end), (*put((t, x), end, next_row), _add_at(saved, dx1, j))
 
         zero = jnp.zeros((), jnp.int32)
         rows = (*put((lin.t, lin.x), first, zero), lin.saved)
         (_, end), (*rows, saved) = loop_with_rows(
-            lambda to, state: state[0] < to[0].count + to[0].ts.size,
+            lambda fixed, state: state[0] < fixed[0].count + fixed[0].saved,
             body, (given, lin), (zero, first), rows,
         )  # fmt: skip
         end = end if alone else at(tuple(rows), given.count)
@@ -172,9 +176,9 @@ class Sweeps:
         """From the last step to the first."""
         alone = not given.ts.size
 
-        def body(of, state, rows):
-            given, to = of
-            (number, end, to_parameters, to_end, to_h0), (rows, to_ts) = state, rows
+        def body(fixed, state, rows):
+            given, to = fixed
+            (number, end, to_parameters, to_end, to_size), (rows, to_ts) = state, rows
             number = number - 1
             task = _task(given, number)
             to_t1, to_x1 = end if alone else at(rows, task.row + 1)
@@ -196,13 +200,13 @@ class Sweeps:
             end = (own[0] + to_t - of_end, own[1] + to_x)
             to_ts = _add_at(to_ts, jnp.where(task.saves, of_end, zero), task.j)
             to_end = to_end + jnp.where(task.saves, zero, of_end)
-            to_h0 = to_h0 + (to_h - of_end if self.equal else zero)
-            return (number, end, to_parameters, to_end, to_h0), (put(rows, end, task.row), to_ts)
+            to_size = to_size + (to_h - of_end if self.equal else zero)
+            return (number, end, to_parameters, to_end, to_size), (put(rows, end, task.row), to_ts)
 
         last = jax.tree.map(jnp.add, to.final, at((to.t, to.x), given.count))
         rows = put((to.t, to.x), last, given.count)
-        total = given.count + given.ts.size
-        # Row -1, of a lane that is done, is the last one.
+        total = given.count + given.saved
+        # Row -1, of a lane that is done, is the last one, which is no result.
         (_, first, parameters, end, h), ((t, x), ts) = loop_with_rows(
             lambda _, state: state[0] > 0,
             body, (given, to), (total, last, to.parameters, to.end, to.h), (rows, to.ts),
@@ -218,8 +222,9 @@ class Sweeps:
         numbers = jnp.arange(given.rows.h.size - 1 + given.ts.size, dtype=jnp.int32)
         size = given.rows.h.size - 1
         # Rows that are no steps are those of the first, so that all is finite.
-        on = (numbers < given.count) | (numbers >= size)
-        number = jnp.where(numbers < size, jnp.where(on, numbers, 0), numbers - size + given.count)
+        on = (numbers < given.count) | ((numbers >= size) & (numbers < size + given.saved))
+        number = jnp.where(numbers < size, numbers, numbers - size + given.count)
+        number = jnp.where(on, number, 0)
 
         def ends(number):
             task = _task(given, number)

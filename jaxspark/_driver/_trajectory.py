@@ -65,7 +65,7 @@ def _end_alone(
         problem = recorded.problem
         now = trajectory(steps, None, problem, size)
         sweeps = Sweeps(*steps, None, False)
-        given = Given(problem.parameters, None, now.rows, problem.ts, now.count)
+        given = Given(problem.parameters, None, now.rows, problem.ts, now.count, now.saved)
         found = sweeps.map(given, lin._replace(**_still(now.rows)))
         return lin._replace(final=found.final)
 
@@ -117,7 +117,9 @@ def _tangents(sweeps: Sweeps, problem: Problem, change: Any, now: Progress) -> A
     lin = _right_hand_sides(problem, change, of_events)._replace(**_still(rows))
     if sweeps.equal:
         lin = lin._replace(h=(lin.end - lin.start[0]) / size)
-    found = sweeps.map(Given(problem.parameters, problem.of_events, rows, problem.ts, count), lin)
+    found = sweeps.map(
+        Given(problem.parameters, problem.of_events, rows, problem.ts, count, now.saved), lin
+    )
     on = jnp.arange(size + 1, dtype=jnp.int32) < count
     nothing = jax.tree.map(lambda _: None, now)
     assert nothing.rows is not None
