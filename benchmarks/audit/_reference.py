@@ -126,15 +126,15 @@ class Reference:
     def functions(self, start: Start) -> tuple[Callable, Callable | None, Callable]:
         """`(y', z')`, the sign of the switch, if there is one, and its value and rate.
 
-        All of `(t, state)`.
+        All of `(t, state)`, whose times must be arrays: of a number each would compile again.
         """
         ny, args = len(start.y), start.args
 
         def rate(t, state):
-            return np.asarray(self._rate(t, state, ny, args))
+            return np.asarray(self._rate(np.asarray(t, float), state, ny, args))
 
         def side(t, state):
-            return np.sign(float(self._side(t, state, ny, args)))
+            return np.sign(float(self._side(np.asarray(t, float), state, ny, args)))
 
         def crossing(t, state):
             value, slope = self._crossing(jnp.asarray(t, float), jnp.asarray(state), ny, args)
