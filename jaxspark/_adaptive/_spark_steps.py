@@ -117,6 +117,7 @@ class SparkSteps(ImplicitSteps):
         return Step(
             jnp.where(good & ~idle, x1, x), jnp.concatenate([error.y, error.z]), vector,
             Memory(t, h, x, vector, error.history), newton.iterations, newton.result, (first, last),
+            error.rough,
         )  # fmt: skip
 
     def _guess(

@@ -72,6 +72,7 @@ def adapt(
     end: FloatScalar,
     h: FloatScalar,
     error: FloatScalar,
+    rough: BoolScalar | None = None,
 ) -> tuple[BoolScalar, Control]:
     """Whether a step of size `h` that ends at `end` is kept, and what follows from it.
 
@@ -81,6 +82,10 @@ def adapt(
     succeed will not a moment later. Before the end of a step that was rejected for its error is
     passed, none is longer than the one before: what was in its way is still ahead.
 
+    Of a step that is kept and whose error is `rough`, it is in proportion to the step size at most:
+    the next one is larger by `0.9 / error`. Otherwise steps whose rounding errors are no more than
+    a tolerance would go on shrinking, and their errors would not.
+
     Source: K. Gustafsson, *Control-theoretic techniques for stepsize selection in implicit
     Runge-Kutta methods*, ACM TOMS 20 (1994); the limits after a failure and after a rejection are
     this project's.
@@ -89,6 +94,8 @@ def adapt(
     keep = error <= 1
     known = jnp.maximum(jnp.where(failed, jnp.ones_like(error), error), 1e-10)
     accepted = SAFETY * known ** (-sum(gains) / order) * control.error ** (gains[0] / order)
+    if rough is not None:
+        accepted = jnp.where(rough, SAFETY / known, accepted)
     rejected = jnp.minimum(SAFETY * known ** (-1 / order), SAFETY)
     factor = jnp.where(keep, accepted, rejected)
     ahead = keep & (end < control.wall - 1e-3 * h)

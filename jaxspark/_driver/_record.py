@@ -244,7 +244,9 @@ def _after_trial(
     size, elapsed = jnp.abs(h), sign * (now.t + h - problem.t0)
     good = step.verdict == RESULTS.successful
     error = scaled_error(tolerances, now.x, step.x1, step.error, good)
-    keep, control = adapt(now.control, tolerances, method.gains, order, elapsed, size, error)
+    keep, control = adapt(
+        now.control, tolerances, method.gains, order, elapsed, size, error, step.rough
+    )
     scale = jnp.maximum(jnp.abs(now.t), jnp.abs(problem.t1 - problem.t0))
     smallest = UNITS * jnp.finfo(h.dtype).eps * scale
     probing, probed = jnp.asarray(False), jnp.asarray(True)

@@ -19,6 +19,8 @@ class Step(NamedTuple):
     - `iterations`: how many were made.
     - `verdict`: whether its end may be used.
     - `slopes`: if the method probes, the derivatives at the start and near the end.
+    - `rough`: whether the error does not fall with the `error_order` of the method, for there is a
+        jump or a kink in the step, or nothing but rounding error. `None`: it always does.
     """
 
     x1: Float[Array, " n"]
@@ -28,6 +30,7 @@ class Step(NamedTuple):
     iterations: IntScalar
     verdict: RESULTS
     slopes: tuple[Float[Array, " n"], Float[Array, " n"]] | None = None
+    rough: BoolScalar | None = None
 
 
 class AbstractSteps(abc.ABC):

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..._custom_types import FloatScalar
+from ..._custom_types import BoolScalar, FloatScalar
 from ..._implicit import stop_gradient
 from ..._jax_internals import mix
 from ..._step import ModifiedJacobian, Stages
@@ -14,6 +14,7 @@ from ._decay import (
     decay_rate,
     extrapolated,
     following_rate,
+    limit,
     largest_growth,
     MIDDLE,
     PHASE,
@@ -29,6 +30,8 @@ FADING = 2.0
 SLACK = 1.2
 # From steps that differ by more than this, coefficients tell no change.
 LARGEST_RATIO = 3.0
+# Rates that grow by more than this, to so much of the factor of equal coefficients, are rough.
+ROUGH, SATURATED = 2.0, 0.5
 
 
 class History(eqx.Module):
@@ -57,12 +60,14 @@ class StepError(eqx.Module):
 
     - `slopes`: the accelerations at both ends, by the polynomial through the stages: with one
         coefficient only, they are the same.
+    - `rough`: whether the coefficients decay as those of a jump or of rounding errors do.
     """
 
     y: Float[Array, " ny"]
     z: Float[Array, " nz"]
     history: History
     slopes: Float[Array, "2 nz"]
+    rough: BoolScalar
 
 
 def estimate(
@@ -107,6 +112,11 @@ def estimate(
     jump `J` inside the step it is at least `K h |a_q|`, `K` between 0.5 and 2, as large as the
     error itself, at most `h J max b_i / 2`.
 
+    Where the highest coefficients are rounding errors, the estimate is one of these. They are those
+    of `y` over `h` in the velocities of stages, normal to the holonomic constraints, by which forces
+    that depend on velocities are wrong: `eps |y| |f_z|` in the free parts, at every step size. Such
+    steps are `rough`, as those with a jump are.
+
     What it cannot see: a bump between all nodes and ends of a step; and a kink or a jump in a step
     whose smooth coefficients are larger, for no datum of two steps tells them apart.
 
@@ -143,7 +153,7 @@ def estimate(
     measured = jnp.concatenate([a, odd[None], changes, rows[:1]])
     sizes = jnp.sqrt(jnp.abs(jnp.sum(measured * jacobian.p_z.times(measured), 1)))
     others = jnp.stack([sizes[-4], jnp.maximum(sizes[-3], sizes[-2]), sizes[-1]])
-    like, unlike, hidden, rate, power = _factors(known, list(sizes[:-4]), others, h, history)
+    like, unlike, hidden, rate, power, rough = _factors(known, list(sizes[:-4]), others, h, history)
 
     scale = known.radians * known.constant * 2.0 ** (known.order - 1)
     weights = [float(double_factorial(k)) for k in range(known.top + 1 - len(a), known.top + 1)]
@@ -161,7 +171,7 @@ def estimate(
     error_y = jnp.hypot(like * along(b[-2]), unlike * along(b[-3]))
     highest = jnp.stack([rows[-3], even])
     new = History(power, rate / jnp.abs(h), highest, h)
-    return StepError(scale * error_y, scale * jnp.sqrt(error_z), new, rows[-2:] / h)
+    return StepError(scale * error_y, scale * jnp.sqrt(error_z), new, rows[-2:] / h, rough)
 
 
 def _continued(known: Expansion, h: FloatScalar, history: History) -> Float[Array, " nz"]:
@@ -211,8 +221,8 @@ def _factors(
     others: Float[Array, "3"],
     h: FloatScalar,
     history: History,
-) -> tuple[FloatScalar, FloatScalar, FloatScalar, FloatScalar, FloatScalar]:
-    """`Z_e`, `Z_o`, `Z_d`, and the rate and the power that the next step remembers.
+) -> tuple[FloatScalar, FloatScalar, FloatScalar, FloatScalar, FloatScalar, BoolScalar]:
+    """`Z_e`, `Z_o`, `Z_d`, the rate and the power that the next step remembers, and `rough`.
 
     `others` are the sizes of `odd`, of `a_{q+1}` by changes since the last step, and of the lowest
     coefficient with all its parts.
@@ -246,7 +256,9 @@ def _factors(
     )
     more = known.order - 1 - top
     factors = extrapolated(rate, like, top, more), extrapolated(rate, unlike, top, more + 1)
-    return *factors, (1 - 1 / hidden) * extrapolated(rate, hidden, top, more), rate, power
+    rough = (like > ROUGH) & (factors[0] >= SATURATED * limit(top) ** more)
+    ahead = (1 - 1 / hidden) * extrapolated(rate, hidden, top, more)
+    return *factors, ahead, rate, power, rough
 
 
 def _remembered(
