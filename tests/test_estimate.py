@@ -234,7 +234,10 @@ def two_bobs(t, x):
     """The rates of `(angle, p2, angular velocity, v2)`, from Newton's laws in numpy."""
     stiffness, damping = 1e4, 500.0
     angle, p2, rate, v2 = x[0], x[1:3], x[3], x[4:]
-    p1, tangent = np.array([np.sin(angle), -np.cos(angle)]), np.array([np.cos(angle), np.sin(angle)])
+    p1, tangent = (
+        np.array([np.sin(angle), -np.cos(angle)]),
+        np.array([np.cos(angle), np.sin(angle)]),
+    )
     along = p2 - p1
     length = np.linalg.norm(along)
     stretching = along @ (v2 - rate * tangent) / length

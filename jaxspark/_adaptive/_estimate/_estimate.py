@@ -14,45 +14,19 @@ from ._decay import (
     decay_rate,
     extrapolated,
     following_rate,
-    limit,
     largest_growth,
+    limit,
     MIDDLE,
     PHASE,
     scaled_squares,
 )
 from ._ends import free_parts
 from ._expansion import double_factorial, Expansion, expansion
+from ._history import changes, continued, History, remembered_squares, trusted
 
 
-# By how much the square of a motion's amplitude falls at most, for each unit of the rate.
-FADING = 2.0
-# Squares of coefficients may exceed what is expected of them by this.
-SLACK = 1.2
-# From steps that differ by more than this, coefficients tell no change.
-LARGEST_RATIO = 3.0
 # Rates that grow by more than this, to so much of the factor of equal coefficients, are rough.
 ROUGH, SATURATED = 2.0, 0.5
-
-
-class History(eqx.Module):
-    """What the estimate remembers of the step before.
-
-    - `power`: the square of `b_k` of the lowest degree, in any phase.
-    - `rate`: that of the decay of the coefficients, per time.
-    - `highest`: `h a_{q-1}`, with all its parts, and `h a_q`.
-    - `h`: the step size; 0 before the first step.
-    """
-
-    power: FloatScalar
-    rate: FloatScalar
-    highest: Float[Array, "2 nz"]
-    h: FloatScalar
-
-
-def no_history(z: Float[Array, " nz"]) -> History:
-    """The history before the first step."""
-    none = jnp.zeros((), z.dtype)
-    return History(none, none, jnp.zeros((2, z.size), z.dtype), none)
 
 
 class StepError(eqx.Module):
@@ -112,10 +86,10 @@ def estimate(
     jump `J` inside the step it is at least `K h |a_q|`, `K` between 0.5 and 2, as large as the
     error itself, at most `h J max b_i / 2`.
 
-    Where the highest coefficients are rounding errors, the estimate is one of these. They are those
-    of `y` over `h` in the velocities of stages, normal to the holonomic constraints, by which forces
-    that depend on velocities are wrong: `eps |y| |f_z|` in the free parts, at every step size. Such
-    steps are `rough`, as those with a jump are.
+    Where the highest coefficients are rounding errors, the estimate is one of these. Those of `y`,
+    divided by `h`, are in the velocities of stages, normal to the holonomic constraints; forces
+    that depend on velocities are wrong by as much: `eps |y| |f_z|` in the free parts, at every
+    step size. Such steps are `rough`, as those with a jump are.
 
     What it cannot see: a bump between all nodes and ends of a step; and a kink or a jump in a step
     whose smooth coefficients are larger, for no datum of two steps tells them apart.
@@ -140,17 +114,17 @@ def estimate(
     values = jnp.concatenate([jnp.zeros_like(z0)[None, :], stages.z - z0[None, :]])
     lowest = max(known.degree - 3, 0)
     rows = mix(known.rows[lowest:], values)
-    unlike_before = rows[-3] - _continued(known, h, history)
+    unlike_before = rows[-3] - continued(known, h, history)
     free = jnp.concatenate([rows[:-2], unlike_before[None], rows[-2:]])
     a, defects = free_parts(flat, known, jacobian, t0, start, h, stages, free)
     even, odd = _parts(known, defects)
     # Of a polynomial that collocates at the end a_{q-1} is less accurate.
     unlike_before = jnp.zeros_like(even) if known.collocates_end else a[-1]
-    changes = _changes(known, even, unlike_before, h, history)
+    by_changes = changes(known, even, unlike_before, h, history)
     # Up to the top; methods of low order use less than they could.
     a = jnp.concatenate([a[:-1], even[None]])[: known.top + 1 - lowest]
 
-    measured = jnp.concatenate([a, odd[None], changes, rows[:1]])
+    measured = jnp.concatenate([a, odd[None], by_changes, rows[:1]])
     sizes = jnp.sqrt(jnp.abs(jnp.sum(measured * jacobian.p_z.times(measured), 1)))
     others = jnp.stack([sizes[-4], jnp.maximum(sizes[-3], sizes[-2]), sizes[-1]])
     like, unlike, hidden, rate, power, rough = _factors(known, list(sizes[:-4]), others, h, history)
@@ -174,47 +148,6 @@ def estimate(
     return StepError(scale * error_y, scale * jnp.sqrt(error_z), new, rows[-2:] / h, rough)
 
 
-def _continued(known: Expansion, h: FloatScalar, history: History) -> Float[Array, " nz"]:
-    r"""`h a_{q-1}` of the polynomial of the step before, with `h a_q`, continued to this step.
-
-    In the variable of this step that of the step before is `1 + rho + rho x`, `rho` the ratio of
-    both sizes: of `P_q` there the coefficient of `P_{q-1}(x)` is `(2q - 1)(1 + rho) rho^{q-1}`.
-    A ratio beyond `LARGEST_RATIO` is cut there: `_changes` does not compare such steps.
-    """
-    q, ratio = known.degree, _ratio_of_steps(h, history)
-    ratio = jnp.clip(ratio, -LARGEST_RATIO, LARGEST_RATIO)
-    last, highest = history.highest
-    return ratio**q * (last + (2 * q - 1) * (1 + ratio) * highest)
-
-
-def _changes(
-    known: Expansion,
-    even: Float[Array, " nz"],
-    unlike_before: Float[Array, " nz"],
-    h: FloatScalar,
-    history: History,
-) -> Float[Array, "2 nz"]:
-    r"""`h a_{q+1}` of a smooth motion, by two changes since the last step; 0 if that is unlike.
-
-    `b_{q+1} = h/2 d b_q / dt`, with `b_q` proportional to `h^{q+1}`. And of `P_{q+1}(1 + rho +
-    rho x)` the coefficient of `P_{q-1}(x)` is `(4 q^2 - 1)/2 rho^{q-1} ((1 + rho)^2 + (rho^2 - 1) /
-    (2q + 1))`: by so much of `a_{q+1}` differs `a_{q-1}` from what the step before lets expect. A
-    kink in the middle of a step, of whose coefficients every other one vanishes, is seen by one of
-    both.
-    """
-    q, ratio = known.degree, _ratio_of_steps(h, history)
-    alike = (history.h != 0) & (jnp.abs(ratio) <= LARGEST_RATIO)
-    first = even - ratio ** (q + 1) * history.highest[1]
-    first = first * ratio / (1 + ratio) / (2 * q + 1)
-    square = (1 + ratio) ** 2 + (ratio**2 - 1) / (2 * q + 1)
-    second = unlike_before * 2 * ratio**2 / ((4 * q**2 - 1) * square)
-    return jnp.where(alike, jnp.stack([first, second]), 0)
-
-
-def _ratio_of_steps(h: FloatScalar, history: History) -> FloatScalar:
-    return h / jnp.where(history.h == 0, 1, history.h)
-
-
 def _factors(
     known: Expansion,
     sizes: list[FloatScalar],
@@ -231,10 +164,10 @@ def _factors(
     top, n = known.top, len(sizes)
     squares = scaled_squares(sizes, top)
     expected = history.rate * jnp.abs(h)
-    usual = remembered = _remembered(top + 1 - n, n, expected, h, history)
+    usual = remembered = remembered_squares(top + 1 - n, n, expected, h, history)
     whole = top == known.degree
     if n == 4:
-        remembered = _trusted(remembered, squares, odd if whole else None, expected, top)
+        remembered = trusted(remembered, squares, odd if whole else None, expected, top)
     # A motion in which these vanish for a moment, as where it turns, is no slower than before.
     floored = [jnp.maximum(a, b) for a, b in zip(squares[:-2], remembered[:-2], strict=True)]
     if n == 3:
@@ -259,39 +192,6 @@ def _factors(
     rough = (like > ROUGH) & (factors[0] >= SATURATED * limit(top) ** more)
     ahead = (1 - 1 / hidden) * extrapolated(rate, hidden, top, more)
     return *factors, ahead, rate, power, rough
-
-
-def _remembered(
-    lowest: int, count: int, expected: FloatScalar, h: FloatScalar, history: History
-) -> list[FloatScalar]:
-    """`b_k^2` from the degree `lowest` on, as the steps before let expect them at least.
-
-    With the power and the rate of the last step, in units of this one, `P zeta^{2 (k - lowest)}`,
-    less by `exp(-2 zeta)`: motions that fade, as after a close encounter, fade slower.
-    """
-    ratio = h / jnp.where(history.h == 0, 1, history.h)
-    first = history.power * jnp.exp(-FADING * expected) * ratio ** (2 * (lowest + 1))
-    return [first * expected ** (2 * i) for i in range(count)]
-
-
-def _trusted(
-    remembered: list[FloatScalar],
-    squares: list[FloatScalar],
-    odd: FloatScalar | None,
-    expected: FloatScalar,
-    top: int,
-) -> list[FloatScalar]:
-    """What is remembered, or zeros: in doubt this is no turning point but a kink.
-
-    At a turning point the highest coefficients are as large as ever, and `odd`, which is no more
-    than `(2q + 1)/(q + 1) |a_{q+1}|` for smooth motions, is small.
-    """
-    measured, usual = squares[2:], remembered[2:]
-    if odd is not None:
-        measured = [*measured, ((top + 1) * double_factorial(top) * odd) ** 2]
-        usual = [*usual, remembered[3] * expected**2]
-    quiet = jnp.all(jnp.stack(measured) <= SLACK * jnp.stack(usual))
-    return [jnp.where(quiet, x, 0) for x in remembered]
 
 
 def _parts(
