@@ -11,6 +11,9 @@ from .._custom_types import BoolScalar, FloatScalar
 # Proportional and integral.
 GAINS = 0.4, 0.3
 SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR = 0.9, 0.2, 5.0
+# After a rough step: with more, what follows a jump is found too late. Chosen by `python -m
+# benchmarks figures audit`.
+LARGEST_ROUGH = 1.5
 # After a step that failed, how much longer than half of it the next ones may become at most.
 RELAXATION = 1.05
 # Of the interval, that no step may exceed by default: in a motion that begins quietly, steps would
@@ -83,7 +86,7 @@ def adapt(
     passed, none is longer than the one before: what was in its way is still ahead.
 
     Of a step that is kept and whose error is `rough`, it is in proportion to the step size at most:
-    the next one is larger by `0.9 / error`. Otherwise steps whose rounding errors are no more than
+    the next one is larger by `0.9 / error`, at most by half. Otherwise steps whose rounding errors are no more than
     a tolerance would go on shrinking, and their errors would not.
 
     Source: K. Gustafsson, *Control-theoretic techniques for stepsize selection in implicit
@@ -95,7 +98,7 @@ def adapt(
     known = jnp.maximum(jnp.where(failed, jnp.ones_like(error), error), 1e-10)
     accepted = SAFETY * known ** (-sum(gains) / order) * control.error ** (gains[0] / order)
     if rough is not None:
-        accepted = jnp.where(rough, SAFETY / known, accepted)
+        accepted = jnp.where(rough, jnp.minimum(SAFETY / known, LARGEST_ROUGH), accepted)
     rejected = jnp.minimum(SAFETY * known ** (-1 / order), SAFETY)
     factor = jnp.where(keep, accepted, rejected)
     ahead = keep & (end < control.wall - 1e-3 * h)
