@@ -86,8 +86,8 @@ def adapt(
     passed, none is longer than the one before: what was in its way is still ahead.
 
     Of a step that is kept and whose error is `rough`, it is in proportion to the step size at most:
-    the next one is larger by `0.9 / error`, at most by half. Otherwise steps whose rounding errors are no more than
-    a tolerance would go on shrinking, and their errors would not.
+    the next one is larger by `0.9 / error`, at most by half. Otherwise steps whose rounding errors
+    are no more than a tolerance would go on shrinking, and their errors would not.
 
     Source: K. Gustafsson, *Control-theoretic techniques for stepsize selection in implicit
     Runge-Kutta methods*, ACM TOMS 20 (1994); the limits after a failure and after a rejection are
