@@ -1,9 +1,9 @@
 """How fast the coefficients of a motion decay, and whether they do so as a smooth motion's."""
 
 import math
-from collections.abc import Sequence
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from ..._custom_types import BoolScalar, FloatScalar
@@ -31,13 +31,12 @@ def limit(degree: int) -> float:
     return math.sqrt(max(1, (2 * degree - 1) * (2 * degree - 3)))
 
 
-def scaled_squares(sizes: Sequence[FloatScalar], top: int) -> list[FloatScalar]:
-    """`((2k - 1)!! |a_k|)^2`, up to `k = top`."""
-    lowest = top + 1 - len(sizes)
-    return [(double_factorial(lowest + i) * x) ** 2 for i, x in enumerate(sizes)]
+def double_factorials(top: int, count: int) -> Float[np.ndarray, " {count}"]:
+    """`(2k - 1)!!` of the highest `count` degrees, up to `k = top`."""
+    return np.array([double_factorial(k) for k in range(top + 1 - count, top + 1)], float)
 
 
-def decay_rate(squares: Sequence[FloatScalar], top: int) -> FloatScalar:
+def decay_rate(squares: Float[Array, " n"], top: int) -> FloatScalar:
     r"""The rate `zeta` of a smooth motion.
 
     Of `exp(i omega t)` the coefficients are `(2k - 1)!! |a_k| = b_k = A zeta^k`, times `|cos|` and
@@ -52,15 +51,15 @@ def decay_rate(squares: Sequence[FloatScalar], top: int) -> FloatScalar:
 
     **Arguments:**
 
-    - `squares`: `b_k^2` up to `k = top`, at most four.
+    - `squares`: `b_k^2` up to `k = top`, at most four of them.
 
     **Returns:** `zeta`, at most `L_top`.
     """
     bound = limit(top) ** 2
     if len(squares) == 1:
         return jnp.zeros_like(squares[0])
-    total = jnp.maximum(jnp.max(jnp.stack(squares)), jnp.finfo(squares[0].dtype).tiny)
-    parts = [x / total for x in squares]
+    total = jnp.maximum(jnp.max(squares), jnp.finfo(squares.dtype).tiny)
+    parts = list(squares / total)
     if len(parts) == 2:
         return jnp.sqrt(jnp.clip(_ratio(parts[1], parts[0], 0.0), 0, bound))
     if len(parts) == 3:
@@ -72,117 +71,132 @@ def decay_rate(squares: Sequence[FloatScalar], top: int) -> FloatScalar:
     return jnp.sqrt(x)
 
 
-def rate_between(
-    size: FloatScalar,
-    two_below: FloatScalar,
-    envelope: FloatScalar,
-    remembered: FloatScalar,
-    degree: int,
-) -> FloatScalar:
-    """The rate that coefficients two degrees apart tell, `L_k sqrt(|a_k| / |a_{k-2}|)`.
+def rates_between(
+    sizes: Float[Array, " n"],
+    beyond: tuple[FloatScalar, FloatScalar] | None,
+    rate: FloatScalar,
+    remembered: Float[Array, " n"],
+    usual: Float[Array, " n"],
+    top: int,
+) -> Float[Array, " m"]:
+    r"""The rates that coefficients two degrees apart tell, `L_k sqrt(|a_k| / |a_{k-2}|)`.
+
+    Those are
+
+        zeta_2 = L_{q-1} sqrt(|a_{q-1}| / |a_{q-3}|),
+        zeta_1 = L_q     sqrt(|a_q| / |a_{q-2}|),
+        zeta_3 = L_{q+1} sqrt((q+1)/(2q+1) |odd| / |a_{q-1}|),
+        zeta_4 = L_{q+1} sqrt(|a_{q+1}| / |a_{q-1}|), the latter of the steps before:
+
+    that of this step is larger, too, where there is a kink. To the others what `|a_{k-2}|` would
+    be in another phase is added, and what steps before let expect.
 
     **Arguments:**
 
-    - `size`, `two_below`: `|a_k|` and `|a_{k-2}|`, `k = degree`.
-    - `envelope`: the square of what `|a_{k-2}|` would be in another phase.
-    - `remembered`: `b_{k-2}^2` as steps before let expect it.
+    - `sizes`: `|a_k|` up to `k = top`.
+    - `beyond`: `|odd|` and `|a_{q+1}|` by changes since the last step, if `top` is `q`.
+    - `rate`: that of the step.
+    - `remembered`, `usual`: `b_k^2` as steps before let expect it, where this may be trusted, and
+        anywhere; of the same degrees.
+
+    **Returns:** `zeta_2, zeta_1` of four coefficients, of fewer the rate of the step; then
+    `zeta_3, zeta_4`, if they are known.
     """
-    of_memory = remembered / double_factorial(degree - 2) ** 2
-    below = jnp.sqrt(two_below**2 + PHASE**2 * envelope + of_memory)
-    return limit(degree) * jnp.sqrt(jnp.minimum(_ratio(size, below, 1.0), 1))
+    n = len(sizes)
+    known, degrees = [], []
+    nothing = jnp.zeros_like(rate)
+    if n == 4:
+        a0, a1, a2, a3 = sizes
+        steep = jnp.maximum(rate / limit(top), 1e-3)
+        known = [
+            (a2, a0, (a1 / steep) ** 2, remembered[0]),
+            (a3, a1, a2 * a0, remembered[1]),
+        ]
+        degrees = [top - 1, top]
+    if beyond is not None and n >= 3:
+        odd, following = beyond
+        part = (top + 1) / (2 * top + 1)
+        known += [
+            (part * odd, sizes[-2], sizes[-1] * sizes[-3], remembered[-2]),
+            (following, nothing, nothing, usual[-2]),
+        ]
+        degrees += [top + 1, top + 1]
+    first = [] if n == 4 else [rate[None]]
+    if not known:
+        return first[0]
+    size, two_below, envelope, memory = (jnp.stack(x) for x in zip(*known, strict=True))
+    limits = np.array([limit(k) for k in degrees])
+    scale = np.array([float(double_factorial(k - 2)) ** 2 for k in degrees])
+    below = jnp.sqrt(two_below**2 + PHASE**2 * envelope + memory / scale.astype(size.dtype))
+    rates = limits.astype(size.dtype) * jnp.sqrt(jnp.minimum(_ratio(size, below, 1.0), 1))
+    return jnp.concatenate([*first, rates])
 
 
-def following_rate(following: FloatScalar, usual: Sequence[FloatScalar], top: int) -> FloatScalar:
-    """The rate that `|a_{q+1}|` tells by changes since the last step, next to what was before.
-
-    Next to `|a_{q-1}|` of this step it would tell less: that, too, is larger where there is a kink.
-
-    **Arguments:**
-
-    - `following`: `|a_{q+1}|`.
-    - `usual`: `b_k^2` as the steps before let expect it, up to `q`.
-    - `top`: `q`.
-
-    **Returns:** `zeta_4` of `largest_growth`.
-    """
-    below = jnp.sqrt(usual[-2]) / double_factorial(top - 1)
-    return limit(top + 1) * jnp.sqrt(jnp.minimum(_ratio(following, below, 1.0), 1))
-
-
-def growth(rate: FloatScalar, expected: FloatScalar) -> FloatScalar:
-    """By how much a rate exceeds what is expected of a smooth motion; at least 1."""
+def growth(
+    rates: Float[Array, " m"], usual: Float[Array, " m"] | FloatScalar
+) -> Float[Array, " m"]:
+    """By how much rates exceed what is expected of a smooth motion; at least 1."""
     # Rates below this are those of rounding errors.
-    least = float(jnp.finfo(rate.dtype).eps) ** (1 / 3)
-    usual = DEADBAND * jnp.maximum(expected, least)
-    return jnp.clip(_ratio(rate, usual, LARGEST), 1, LARGEST)
-
-
-def extrapolated(rate: FloatScalar, growth: FloatScalar, top: int, degrees: int) -> FloatScalar:
-    """The factor from `b_top` to `b_{top + degrees}`, for rates that go on growing.
-
-    `L_top^m min(1, r (1 + (2.5 r)^3) g^((m + 3) / 2))^m`, with `m` degrees and the geometric decay
-    `r = zeta / L_top`: without any decay, the factor of coefficients of equal size.
-    """
-    if degrees <= 0:
-        return jnp.ones_like(rate)
-    r = rate / limit(top)
-    r = r * (1 + (STEEP * r) ** 3) * growth ** ((degrees + 3) / 2)
-    return (limit(top) * jnp.minimum(r, 1)) ** degrees
+    least = float(jnp.finfo(rates.dtype).eps) ** (1 / 3)
+    usual = DEADBAND * jnp.maximum(usual, least)
+    return jnp.clip(_ratio(rates, usual, LARGEST), 1, LARGEST)
 
 
 def largest_growth(
-    sizes: Sequence[FloatScalar],
-    odd: FloatScalar | None,
-    ahead: FloatScalar,
+    rates: Float[Array, " m"],
+    four: bool,
     rate: FloatScalar,
     expected: FloatScalar,
-    remembered: Sequence[FloatScalar],
     known: BoolScalar,
-    top: int,
-) -> tuple[FloatScalar, FloatScalar, FloatScalar]:
+) -> Float[Array, "3"]:
     r"""How much faster than smooth motions' the rates grow: of degrees like `q`, unlike, and ahead.
 
-    Compared with the rate of the last step, and with that of one degree lower, are
-
-        zeta_1 = L_q     sqrt(|a_q| / |a_{q-2}|),
-        zeta_2 = L_{q-1} sqrt(|a_{q-1}| / |a_{q-3}|),
-        zeta_3 = L_{q+1} sqrt((q+1)/(2q+1) |odd| / |a_{q-1}|),
-        zeta_4 = L_{q+1} sqrt(|a_{q+1}| / |a_{q-1}|), the latter of the steps before.
-
-    The coefficients of a jump of size `J` at `xi` are `J (P_{k-1} - P_{k+1})(xi) / 2`, which decay
-    as `k^{-1/2}`, those of a kink as `k^{-3/2}`: their rates grow with the degree.
+    They are compared with the rate of the last step, and with that of one degree lower. The
+    coefficients of a jump of size `J` at `xi` are `J (P_{k-1} - P_{k+1})(xi) / 2`, which decay as
+    `k^{-1/2}`, those of a kink as `k^{-3/2}`: their rates grow with the degree.
 
     **Arguments:**
 
-    - `sizes`: `|a_k|` up to `k = q`.
-    - `odd`: the size of what the defects do not have in common, if `top` is `q`.
-    - `ahead`: `zeta_4`; 0 if it is not known.
+    - `rates`: from `rates_between`; `four`: whether of four coefficients.
     - `rate`, `expected`: the rate of this step, and of the last one in units of this one.
-    - `remembered`: `b_k^2` as steps before let expect it, of the same degrees.
     - `known`: whether there was a last step.
 
-    **Returns:** the growth of `zeta_1`, `zeta_3` and `zeta_4`, of `zeta_2`, and of `zeta_4`.
+    **Returns:** the growth of `zeta_1`, `zeta_3` and `zeta_4`, of `zeta_2`, and of `zeta_4`; with
+    fewer coefficients the rate itself stands for `zeta_1` and `zeta_2`.
     """
-    if len(sizes) == 4:
-        a0, a1, a2, a3 = sizes
-        steep = jnp.maximum(rate / limit(top), 1e-3)
-        second = rate_between(a2, a0, (a1 / steep) ** 2, remembered[0], top - 1)
-        first = rate_between(a3, a1, a2 * a0, remembered[1], top)
-        usual = jnp.where(known, jnp.maximum(second, expected), second)
-        like = growth(first, usual)
-        unlike = growth(second, jnp.where(known, expected, second))
-    else:
-        usual = jnp.where(known, expected, rate)
-        like = unlike = growth(rate, usual)
-    hidden = growth(ahead, jnp.where(known, expected, rate))
-    if odd is not None and len(sizes) >= 3:
-        beside = (top + 1) / (2 * top + 1) * odd
-        higher = rate_between(beside, sizes[-2], sizes[-1] * sizes[-3], remembered[-2], top + 1)
-        like = jnp.maximum(like, jnp.maximum(growth(higher, usual), hidden))
-    return like, unlike, hidden
+    if not four:
+        grown = growth(rates, jnp.where(known, expected, rate))
+        ahead = grown[2] if len(rates) > 1 else jnp.ones_like(rate)
+        return jnp.stack([jnp.max(grown), grown[0], ahead])
+    second = rates[0]
+    before = jnp.where(known, expected, second)
+    like = jnp.maximum(before, second)
+    last = jnp.where(known, expected, rate)
+    usual = jnp.stack([before, like, like, last])[: len(rates)]
+    grown = growth(rates, usual)
+    ahead = grown[3] if len(rates) > 2 else jnp.ones_like(rate)
+    return jnp.stack([jnp.max(grown[1:]), grown[0], ahead])
 
 
-def _ratio(a: FloatScalar, b: FloatScalar, otherwise: float) -> Float[Array, ""]:
+def extrapolated(
+    rate: FloatScalar, growths: Float[Array, "3"], top: int, degrees: int
+) -> Float[Array, "3"]:
+    """The factors from `b_top` to `b_{top + m}`, of the second growth to one degree more.
+
+    For rates that go on growing they are `L_top^m min(1, r (1 + (2.5 r)^3) g^((m + 3) / 2))^m`,
+    with `m` degrees and the geometric decay `r = zeta / L_top`: without any decay, those of
+    coefficients of equal size.
+    """
+    bound = limit(top)
+    one_more = np.array([False, True, False])
+    r = rate / bound
+    roots = jnp.sqrt(growths)
+    grown = roots ** (degrees + 3) * jnp.where(one_more, roots, 1)
+    decayed = bound * jnp.minimum(r * (1 + (STEEP * r) ** 3) * grown, 1)
+    return decayed**degrees * jnp.where(one_more, decayed, 1)
+
+
+def _ratio(a: Float[Array, "*m"], b: Float[Array, "..."], otherwise: float) -> Float[Array, "*m"]:
     """`a / b`; where `b` is 0, `otherwise` unless `a` is 0, too."""
     positive = b > 0
     least = jnp.where(a > 0, jnp.asarray(otherwise, a.dtype), 0)

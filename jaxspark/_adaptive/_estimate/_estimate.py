@@ -2,6 +2,7 @@
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from ..._custom_types import BoolScalar, FloatScalar
@@ -12,13 +13,13 @@ from ..._system import FlatSystem
 from ..._tableau import SparkTableau
 from ._decay import (
     decay_rate,
+    double_factorials,
     extrapolated,
-    following_rate,
     largest_growth,
     limit,
     MIDDLE,
     PHASE,
-    scaled_squares,
+    rates_between,
 )
 from ._ends import free_parts
 from ._expansion import double_factorial, Expansion, expansion
@@ -126,13 +127,12 @@ def estimate(
 
     measured = jnp.concatenate([a, odd[None], by_changes, rows[:1]])
     sizes = jnp.sqrt(jnp.abs(jnp.sum(measured * jacobian.p_z.times(measured), 1)))
-    others = jnp.stack([sizes[-4], jnp.maximum(sizes[-3], sizes[-2]), sizes[-1]])
-    like, unlike, hidden, rate, power, rough = _factors(known, list(sizes[:-4]), others, h, history)
+    like, unlike, hidden, rate, power, rough = _factors(known, sizes[:-4], sizes[-4:], h, history)
 
     scale = known.radians * known.constant * 2.0 ** (known.order - 1)
-    weights = [float(double_factorial(k)) for k in range(known.top + 1 - len(a), known.top + 1)]
-    b = [jnp.zeros_like(z0)] * 2 + [weight * x for weight, x in zip(weights, a, strict=True)]
-    beside = weights[-1] * jnp.stack([odd, unlike_before])
+    scales = [float(x) for x in double_factorials(known.top, len(a))]
+    b = [jnp.zeros_like(z0)] * 2 + [factor * x for factor, x in zip(scales, a, strict=True)]
+    beside = scales[-1] * jnp.stack([odd, unlike_before])
     odd, unlike_before = beside if known.top == known.degree else jnp.zeros_like(beside)
 
     def along(x):
@@ -150,48 +150,45 @@ def estimate(
 
 def _factors(
     known: Expansion,
-    sizes: list[FloatScalar],
-    others: Float[Array, "3"],
+    sizes: Float[Array, " n"],
+    others: Float[Array, "4"],
     h: FloatScalar,
     history: History,
 ) -> tuple[FloatScalar, FloatScalar, FloatScalar, FloatScalar, FloatScalar, BoolScalar]:
     """`Z_e`, `Z_o`, `Z_d`, the rate and the power that the next step remembers, and `rough`.
 
-    `others` are the sizes of `odd`, of `a_{q+1}` by changes since the last step, and of the lowest
-    coefficient with all its parts.
+    `others` are the sizes of `odd`, twice of `a_{q+1}` by changes since the last step, and of the
+    lowest coefficient with all its parts.
     """
-    odd, following, lowest = others
     top, n = known.top, len(sizes)
-    squares = scaled_squares(sizes, top)
+    # Vectors rather than lists of scalars: each operation on a scalar is a kernel of its own.
+    squares = (sizes * double_factorials(top, n).astype(sizes.dtype)) ** 2
     expected = history.rate * jnp.abs(h)
     usual = remembered = remembered_squares(top + 1 - n, n, expected, h, history)
-    whole = top == known.degree
+    beyond = (others[0], jnp.maximum(others[1], others[2])) if top == known.degree else None
     if n == 4:
-        remembered = trusted(remembered, squares, odd if whole else None, expected, top)
+        remembered = trusted(remembered, squares, beyond and beyond[0], expected, top)
     # A motion in which these vanish for a moment, as where it turns, is no slower than before.
-    floored = [jnp.maximum(a, b) for a, b in zip(squares[:-2], remembered[:-2], strict=True)]
+    floored = jnp.where(np.arange(n) < n - 2, jnp.maximum(squares, remembered), squares)
     if n == 3:
         # In a rotation the mean acceleration is all normal, and its change is not.
-        weight = PHASE * double_factorial(top + 1 - n)
-        floored = [jnp.maximum(floored[0], (weight * lowest) ** 2)]
-    rate = decay_rate([*floored, *squares[-2:]], top)
+        least = (PHASE * double_factorial(top - 2) * others[3]) ** 2
+        floored = jnp.maximum(floored, jnp.where(np.arange(3) < 1, least, 0))
+    rate = decay_rate(floored, top)
     power = squares[0]
     if n > 1:
         weight = MIDDLE if n == 3 else 1.0
         power = power + weight * squares[1] / jnp.where(rate > 0, rate**2, 1)
     if n == 4:
         # Where both vanish for a moment, no datum of this step tells it.
-        for before, after in zip(squares[:2], floored, strict=True):
-            power = jnp.where(after > before, remembered[0], power)
-    ahead = following_rate(following, usual, top) if whole and n >= 3 else jnp.zeros_like(rate)
-    like, unlike, hidden = largest_growth(
-        sizes, odd if whole else None, ahead, rate, expected, remembered, history.h != 0, top
-    )
+        vanish = (remembered[0] > squares[0]) | (remembered[1] > squares[1])
+        power = jnp.where(vanish, remembered[0], power)
+    rates = rates_between(sizes, beyond, rate, remembered, usual, top)
+    growths = largest_growth(rates, n == 4, rate, expected, history.h != 0)
     more = known.order - 1 - top
-    factors = extrapolated(rate, like, top, more), extrapolated(rate, unlike, top, more + 1)
-    rough = (like > ROUGH) & (factors[0] >= SATURATED * limit(top) ** more)
-    ahead = (1 - 1 / hidden) * extrapolated(rate, hidden, top, more)
-    return *factors, ahead, rate, power, rough
+    like, unlike, hidden = extrapolated(rate, growths, top, more)
+    rough = (growths[0] > ROUGH) & (like >= SATURATED * limit(top) ** more)
+    return like, unlike, (1 - 1 / growths[2]) * hidden, rate, power, rough
 
 
 def _parts(

@@ -80,7 +80,7 @@ def _ratio_of_steps(h: FloatScalar, history: History) -> FloatScalar:
 
 def remembered_squares(
     lowest: int, count: int, expected: FloatScalar, h: FloatScalar, history: History
-) -> list[FloatScalar]:
+) -> Float[Array, " {count}"]:
     """`b_k^2` from the degree `lowest` on, as the steps before let expect them at least.
 
     With the power and the rate of the last step, in units of this one, `P zeta^{2 (k - lowest)}`,
@@ -88,24 +88,23 @@ def remembered_squares(
     """
     ratio = _ratio_of_steps(h, history)
     first = history.power * jnp.exp(-FADING * expected) * ratio ** (2 * (lowest + 1))
-    return [first * expected ** (2 * i) for i in range(count)]
+    return first * jnp.stack([expected ** (2 * i) for i in range(count)])
 
 
 def trusted(
-    remembered: list[FloatScalar],
-    squares: list[FloatScalar],
+    remembered: Float[Array, "4"],
+    squares: Float[Array, "4"],
     odd: FloatScalar | None,
     expected: FloatScalar,
     top: int,
-) -> list[FloatScalar]:
+) -> Float[Array, "4"]:
     """What is remembered, or zeros: in doubt this is no turning point but a kink.
 
     At a turning point the highest coefficients are as large as ever, and `odd`, which is no more
     than `(2q + 1)/(q + 1) |a_{q+1}|` for smooth motions, is small.
     """
-    measured, usual = squares[2:], remembered[2:]
+    quiet = jnp.all((squares <= SLACK * remembered)[2:])
     if odd is not None:
-        measured = [*measured, ((top + 1) * double_factorial(top) * odd) ** 2]
-        usual = [*usual, remembered[3] * expected**2]
-    quiet = jnp.all(jnp.stack(measured) <= SLACK * jnp.stack(usual))
-    return [jnp.where(quiet, x, 0) for x in remembered]
+        beyond = ((top + 1) * double_factorial(top) * odd) ** 2
+        quiet = quiet & (beyond <= SLACK * remembered[3] * expected**2)
+    return jnp.where(quiet, remembered, 0)
