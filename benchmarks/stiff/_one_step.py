@@ -152,7 +152,8 @@ def _published() -> Iterator[Figure]:
             what = f"{name}, Radau IIA({stages}), tolerance {tolerance:g}"
             yield near(f"{what}: steps", int(stats.num_steps), steps, width)
             found = int(stats.newton_iterations)
-            words = f"{what}: iterations of accepted steps"
+            # Published are those of accepted steps.
+            words = f"{what}: iterations, those of rejected steps included"
             if factor is None:
                 yield note(f"{words} ({iterations} elsewhere)", str(found))
             else:
