@@ -11,7 +11,7 @@ from .._custom_types import BoolScalar, FloatScalar
 # Proportional and integral.
 GAINS = 0.4, 0.3
 SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR = 0.9, 0.2, 5.0
-# After a rough step: with more, what follows a jump is found too late. Chosen by `python -m
+# After a rough step; with more, what follows a jump is found too late. Chosen by `python -m
 # benchmarks figures audit`.
 LARGEST_ROUGH = 1.5
 # After a step that failed, how much longer than half of it the next ones may become at most.
@@ -85,9 +85,9 @@ def adapt(
     succeed will not a moment later. Before the end of a step that was rejected for its error is
     passed, none is longer than the one before: what was in its way is still ahead.
 
-    Of a step that is kept and whose error is `rough`, it is in proportion to the step size at most:
-    the next one is larger by `0.9 / error`, at most by half. Otherwise steps whose rounding errors
-    are no more than a tolerance would go on shrinking, and their errors would not.
+    The error of a `rough` step is in proportion to its size at most. If it is kept, the next one is
+    `min(0.9 / error, 1.5)` times as long. By the power above, steps whose errors are rounding
+    errors would go on shrinking, and their errors would not.
 
     Source: K. Gustafsson, *Control-theoretic techniques for stepsize selection in implicit
     Runge-Kutta methods*, ACM TOMS 20 (1994); the limits after a failure and after a rejection are

@@ -19,8 +19,8 @@ class Step(NamedTuple):
     - `iterations`: how many were made.
     - `verdict`: whether its end may be used.
     - `slopes`: if the method probes, the derivatives at the start and near the end.
-    - `rough`: whether the error does not fall with the `error_order` of the method, for there is a
-        jump or a kink in the step, or nothing but rounding error. `None`: it always does.
+    - `rough`: whether the error does not fall with the `error_order` of the method, for the step
+        has a jump in it, or the error is rounding error. `None`: it always falls so.
     """
 
     x1: Float[Array, " n"]

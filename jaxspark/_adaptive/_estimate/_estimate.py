@@ -26,8 +26,8 @@ from ._expansion import double_factorial, Expansion, expansion
 from ._history import changes, continued, History, remembered_squares, trusted
 
 
-# Rates that grow by more than this, to so much of the factor of equal coefficients, are rough.
-ROUGH, SATURATED = 2.0, 0.5
+# Where the factor `Z_e` is more than this of that of equal coefficients, a step is rough.
+ROUGH = 0.5
 
 
 class StepError(eqx.Module):
@@ -35,7 +35,8 @@ class StepError(eqx.Module):
 
     - `slopes`: the accelerations at both ends, by the polynomial through the stages: with one
         coefficient only, they are the same.
-    - `rough`: whether the coefficients decay as those of a jump or of rounding errors do.
+    - `rough`: whether the highest coefficients hardly decay, as those of a jump or of rounding
+        errors, so that the estimate is in proportion to the step size at most.
     """
 
     y: Float[Array, " ny"]
@@ -157,8 +158,8 @@ def _factors(
 ) -> tuple[FloatScalar, FloatScalar, FloatScalar, FloatScalar, FloatScalar, BoolScalar]:
     """`Z_e`, `Z_o`, `Z_d`, the rate and the power that the next step remembers, and `rough`.
 
-    `others` are the sizes of `odd`, twice of `a_{q+1}` by changes since the last step, and of the
-    lowest coefficient with all its parts.
+    `others` are the sizes of `odd`, of two estimates of `a_{q+1}` by changes since the last step,
+    and of the lowest coefficient with all its parts.
     """
     top, n = known.top, len(sizes)
     # Vectors rather than lists of scalars: each operation on a scalar is a kernel of its own.
@@ -187,7 +188,8 @@ def _factors(
     growths = largest_growth(rates, n == 4, rate, expected, history.h != 0)
     more = known.order - 1 - top
     like, unlike, hidden = extrapolated(rate, growths, top, more)
-    rough = (growths[0] > ROUGH) & (like >= SATURATED * limit(top) ** more)
+    # Without a degree in between, estimates are of the order of the method in any case.
+    rough = like >= ROUGH * limit(top) ** more if more else jnp.asarray(False)
     return like, unlike, (1 - 1 / growths[2]) * hidden, rate, power, rough
 
 
