@@ -27,7 +27,7 @@ from ._history import changes, continued, History, remembered_squares, trusted
 
 
 # Where the factor `Z_e` is more than this of that of equal coefficients, a step is rough.
-ROUGH = 0.5
+ROUGH = 0.95
 
 
 class StepError(eqx.Module):
