@@ -33,7 +33,8 @@ class DiffraxSolver(AbstractAdaptiveSolver):
     every step, too.
 
     [`jaxspark.solve`][] does the same, sooner: this is for what diffrax alone has, such as its
-    controllers of step sizes and its adjoints.
+    controllers of step sizes and its adjoints. Those controllers take every error for one of a
+    smooth motion: where rounding errors are as large as the tolerances, steps keep shrinking.
 
     **Arguments:**
 

@@ -105,6 +105,6 @@ def trusted(
     """
     quiet = jnp.all((squares <= SLACK * remembered)[2:])
     if odd is not None:
-        beyond = ((top + 1) * double_factorial(top) * odd) ** 2
+        beyond = (float((top + 1) * double_factorial(top)) * odd) ** 2
         quiet = quiet & (beyond <= SLACK * remembered[3] * expected**2)
     return jnp.where(quiet, remembered, 0)
