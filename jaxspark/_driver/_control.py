@@ -11,8 +11,8 @@ from .._custom_types import BoolScalar, FloatScalar
 # Proportional and integral.
 GAINS = 0.4, 0.3
 SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR = 0.9, 0.2, 5.0
-# After a rough step; with more, what follows a jump is found too late. Chosen by `python -m
-# benchmarks figures audit`.
+# After a rough step: with 5, errors after jumps were larger; with 1, rounding errors still ended
+# solves. Chosen on the audit's square wave, stiff damper and large wheel.
 LARGEST_ROUGH = 1.5
 # After a step that failed, how much longer than half of it the next ones may become at most.
 RELAXATION = 1.05
@@ -90,8 +90,8 @@ def adapt(
     errors would go on shrinking, and their errors would not.
 
     Source: K. Gustafsson, *Control-theoretic techniques for stepsize selection in implicit
-    Runge-Kutta methods*, ACM TOMS 20 (1994); the limits after a failure and after a rejection are
-    this project's.
+    Runge-Kutta methods*, ACM TOMS 20 (1994); the limits after a failure and after a rejection, and
+    what follows from rough steps, are this project's.
     """
     failed = ~jnp.isfinite(error)
     keep = error <= 1

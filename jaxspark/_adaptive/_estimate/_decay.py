@@ -86,10 +86,12 @@ def rates_between(
         zeta_2 = L_{q-1} sqrt(|a_{q-1}| / |a_{q-3}|),
         zeta_1 = L_q     sqrt(|a_q| / |a_{q-2}|),
         zeta_3 = L_{q+1} sqrt((q+1)/(2q+1) |odd| / |a_{q-1}|),
-        zeta_4 = L_{q+1} sqrt(|a_{q+1}| / |a_{q-1}|), the latter of the steps before:
+        zeta_4 = L_{q+1} sqrt(|a_{q+1}| / |a_{q-1}|).
 
-    that of this step is larger, too, where there is a kink. To the others what `|a_{k-2}|` would
-    be in another phase is added, and what steps before let expect.
+    In the last one `|a_{q-1}|` is that of the steps before, for that of this step is larger, too,
+    where there is a kink. In the others each divisor is the root of the sum of the squares of
+    `|a_{k-2}|`, of 0.3 times what it would be in another phase, and of what steps before let
+    expect.
 
     **Arguments:**
 
@@ -104,7 +106,7 @@ def rates_between(
     """
     n = len(sizes)
     known, degrees = [], []
-    nothing = jnp.zeros_like(rate)
+    zero = jnp.zeros_like(rate)
     if n == 4:
         a0, a1, a2, a3 = sizes
         steep = jnp.maximum(rate / limit(top), 1e-3)
@@ -118,7 +120,7 @@ def rates_between(
         part = (top + 1) / (2 * top + 1)
         known += [
             (part * odd, sizes[-2], sizes[-1] * sizes[-3], remembered[-2]),
-            (following, nothing, nothing, usual[-2]),
+            (following, zero, zero, usual[-2]),
         ]
         degrees += [top + 1, top + 1]
     first = [] if n == 4 else [rate[None]]
@@ -157,12 +159,14 @@ def largest_growth(
 
     **Arguments:**
 
-    - `rates`: from `rates_between`; `four`: whether of four coefficients.
+    - `rates`: from `rates_between`.
+    - `four`: whether these are of four coefficients.
     - `rate`, `expected`: the rate of this step, and of the last one in units of this one.
     - `known`: whether there was a last step.
 
     **Returns:** the growth of `zeta_1`, `zeta_3` and `zeta_4`, of `zeta_2`, and of `zeta_4`; with
-    fewer coefficients the rate itself stands for `zeta_1` and `zeta_2`.
+    fewer coefficients the rate itself stands for `zeta_1` and `zeta_2`. The last is 1 if `zeta_4`
+    is not known.
     """
     if not four:
         grown = growth(rates, jnp.where(known, expected, rate))

@@ -26,7 +26,7 @@ from ._expansion import double_factorial, Expansion, expansion
 from ._history import changes, continued, History, remembered_squares, trusted
 
 
-# Where the factor `Z_e` is more than this of that of equal coefficients, a step is rough.
+# A step is rough where `Z_e` is at least this part of its value for coefficients of equal size.
 ROUGH = 0.95
 
 
@@ -162,13 +162,13 @@ def _factors(
     and of the lowest coefficient with all its parts.
     """
     top, n = known.top, len(sizes)
-    # Vectors rather than lists of scalars: each operation on a scalar is a kernel of its own.
+    # Vectors rather than lists of scalars: XLA makes each division of scalars a kernel of its own.
     squares = (sizes * double_factorials(top, n).astype(sizes.dtype)) ** 2
     expected = history.rate * jnp.abs(h)
     usual = remembered = remembered_squares(top + 1 - n, n, expected, h, history)
     beyond = (others[0], jnp.maximum(others[1], others[2])) if top == known.degree else None
     if n == 4:
-        remembered = trusted(remembered, squares, beyond and beyond[0], expected, top)
+        remembered = trusted(remembered, squares, beyond[0] if beyond else None, expected, top)
     # A motion in which these vanish for a moment, as where it turns, is no slower than before.
     floored = jnp.where(np.arange(n) < n - 2, jnp.maximum(squares, remembered), squares)
     if n == 3:

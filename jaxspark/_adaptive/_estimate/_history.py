@@ -33,8 +33,8 @@ class History(eqx.Module):
 
 def no_history(z: Float[Array, " nz"]) -> History:
     """The history before the first step."""
-    none = jnp.zeros((), z.dtype)
-    return History(none, none, jnp.zeros((2, z.size), z.dtype), none)
+    zero = jnp.zeros((), z.dtype)
+    return History(zero, zero, jnp.zeros((2, z.size), z.dtype), zero)
 
 
 def continued(known: Expansion, h: FloatScalar, history: History) -> Float[Array, " nz"]:
