@@ -60,13 +60,13 @@ def whole():
     return estimate(None)
 
 
-@pytest.mark.parametrize("count", [1, 4, 7])
+@pytest.mark.parametrize("count", [1, 3, 5])
 def test_interrupted_fits_are_the_same_bit_by_bit(whole, tmp_path, count):
     path = tmp_path / "fit.npz"
     assert count < int(whole.state.iteration)
     part = estimate(path, max_iterations=count, throw=False)
-    # Where the noise is estimated anew an iteration leaves no loss.
-    assert int(part.state.iteration) == count and len(part.history) in (count, count - 1)
+    # Each iteration that has a value leaves a loss.
+    assert int(part.state.iteration) == len(part.history) == count
     assert part.history == whole.history[: len(part.history)]
     same(estimate(path), whole)
     # A fit that has converged stays as it is.

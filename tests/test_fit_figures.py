@@ -70,14 +70,14 @@ def test_figures_leave_settings_alone():
     assert dict(matplotlib.rcParams) == before
 
 
-def test_loss_is_broken_where_the_noise_was_estimated_anew():
-    loss = (50.0, 40.0, np.inf, 30.0, 29.0)
+def test_loss_of_either_sign():
+    # Logarithms of standard deviations make it negative.
+    loss = (50.0, 40.0, np.inf, -3000.0, -3001.0)
     given = findings(trials=(), profiles=(), loss=loss)
-    line = figures(given)["loss"].axes[0].lines[0]
-    np.testing.assert_array_equal(line.get_xdata(), [1, 2, 3, 4, 5])
-    np.testing.assert_array_equal(line.get_ydata(), [50, 40, np.nan, 30, 29])
-    words = "Where the curve is broken the noise was estimated anew"
-    assert words in to_html(given)
-    assert words not in to_html(findings(trials=(), profiles=()))
+    axes = figures(given)["loss"].axes[0]
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), [1, 2, 3, 4, 5])
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), [50, 40, np.nan, -3000, -3001])
+    assert axes.get_yscale() == "linear"
+    assert "Minus the logarithm of the likelihood" in to_html(given)
     # One value is no curve.
     assert "loss" not in figures(findings(trials=(), profiles=(), loss=(50.0, np.inf)))

@@ -32,6 +32,11 @@ class Directions:
     scales: Float[np.ndarray, " p"]
     additive: Bool[np.ndarray, " p"]
 
+    @property
+    def rank(self) -> int:
+        """How many combinations the data tell."""
+        return sum(bool(np.isfinite(one.error)) for one in self.combinations)
+
 
 def relative_jacobian(
     J: Float[np.ndarray, "n p"],
@@ -107,7 +112,8 @@ def directions(
     scales = np.full(count, np.nan) if scales is None else np.asarray(scales, np.float64)
     additive = np.zeros(count, bool) if additive is None else additive
     lengths = column_lengths(J)
-    found = information(eliminated(J, lengths, nuisance, rtol), lengths, rtol)
+    all_ = np.ones(count, bool)
+    found = information(eliminated(J, lengths, nuisance, rtol), lengths, rtol, all_)
 
     null = unscaled(sparse_basis(found.right_vectors[found.rank :], found.rounding), found.scale)
     errors, weights = eigen_directions(np.sqrt(variance) * found.factor, null)

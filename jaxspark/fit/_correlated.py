@@ -22,7 +22,7 @@ def correlated_errors(fit: Fit, trials: Sequence[Trial]) -> Float[np.ndarray, " 
 
     - `trials`: those that were fitted.
 
-    **Returns:** the errors of the parameters; NaN where the data do not tell them, and all NaN if
+    **Returns:** the errors of the parameters; infinite where the data do not tell them, all NaN if
     residuals are white or the loss is a robust one.
     """
     known = fit.uncertainty
@@ -45,7 +45,7 @@ def correlated_errors(fit: Fit, trials: Sequence[Trial]) -> Float[np.ndarray, " 
         rows, residuals, longest, runs, num_priors=len(prior), rtol=known.rtol
     )  # fmt: skip
     parts = delta(covariance[:count, :count], known.dphysical)
-    return np.where(known.identifiable, np.sqrt(np.diag(parts)), np.nan)
+    return np.where(known.identifiable, np.sqrt(np.diag(parts)), np.inf)
 
 
 def _lags(channels: Sequence[Channel]) -> int:

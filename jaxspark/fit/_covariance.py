@@ -12,6 +12,9 @@ from ._null import rounding, sparse_basis, unscaled
 
 # Cosines up to this are rounding errors.
 SMALLEST_COSINE = 1e-6
+# A direction counts as null if its singular value is below `COLLINEAR` times the largest, and its
+# standard error above `BEYOND` in coordinates of order one: what integration errors tell of it.
+COLLINEAR, BEYOND = 1e-5, 10.0
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Information:
     With the columns of `J` divided by `scale`, `J = Q diag(singular_values) right_vectors`. The
     first `rank` directions are identified.
 
-    - `singular_values`: largest first.
+    - `singular_values`: largest first, those of null directions last.
     - `right_vectors`: as rows, orthonormal, in scaled unknowns `scale * u`.
     - `scale`: lengths of the columns of `J`.
     - `rank`: how many directions the data tell.
@@ -58,7 +61,10 @@ class Information:
 
 
 def information(
-    J: Float[np.ndarray, "n p"], scale: Float[np.ndarray, " p"] | None = None, rtol: float = 1e-9
+    J: Float[np.ndarray, "n p"],
+    scale: Float[np.ndarray, " p"] | None = None,
+    rtol: float = 1e-9,
+    of_order_one: Bool[np.ndarray, " p"] | None = None,
 ) -> Information:
     """What the data tell about the unknowns, from singular values.
 
@@ -74,6 +80,9 @@ def information(
         that is less than 1) are null directions, and so are columns of zeros. It should be well
         above the relative error of `J`: 1e-9 suits derivatives in double precision, 1e-4
         those in single precision.
+    - `of_order_one`: which unknowns are of order one, as logarithms are. Directions that are told
+        by no more than integration errors, to many times one, are null directions then, too.
+        Default: none.
 
     **Returns:** the [`Information`][].
 
@@ -92,7 +101,13 @@ def information(
     rows = np.array(np.linalg.qr(J / scale, mode="r"))
     triangle[: rows.shape[0]] = rows
     _, singular, right = np.linalg.svd(triangle)
-    rank = int(np.sum(singular > rtol * max(float(singular[0]), 1.0)))
+    largest = max(float(singular[0]), 1.0)
+    told = singular > rtol * largest
+    if of_order_one is not None:
+        moved = np.linalg.norm(right / scale * of_order_one, axis=1)
+        told &= (singular > COLLINEAR * largest) | (moved <= BEYOND * singular)
+    order = np.argsort(~told, kind="stable")
+    singular, right, rank = singular[order], right[order], int(np.sum(told))
     null = unscaled(sparse_basis(right[rank:], rounding(singular, rank, rtol)), scale)
     return Information(singular, right, scale, rank, null, rtol)
 

@@ -15,10 +15,11 @@ from ._checkpoint import fingerprint, load, save
 from ._failure import check_unknowns, check_whole, why_not
 from ._fit import Fit
 from ._iteration import iterated
-from ._levenberg import begin, Options, State
+from ._levenberg import begin, minus_log_likelihood, State
 from ._model import Model
 from ._parametrise import parametrise
 from ._problem import channel_names, make_problem, Problem
+from ._proposal import Options
 from ._record import Record
 from ._shooting import shooting_problem
 from ._spread import at_home, mesh_of, own_part, writes
@@ -49,8 +50,9 @@ def estimate(
     """Estimate the parameters of a model by least squares, or a robust loss, from records.
 
     Levenberg's and Marquardt's method on exact Jacobians, by differentiation of the simulation:
-    forward, or in reverse for more unknowns than samples. Unknown noise is estimated along the
-    way, channel by channel.
+    forward, or in reverse for more unknowns than samples. Unknown noise is part of the likelihood,
+    channel by channel. Combinations of parameters that the data do not tell stay as they start; it
+    ends where the others are found, and `message` of the fit says how many these are.
 
     **Arguments:**
 
@@ -163,15 +165,13 @@ def _iterate(
         bar.set_postfix_str("compiling, on first use")
         while not (bool(state.done) or bool(state.stuck)) and int(state.iteration) < max_iterations:
             state = iterated(problem, state, options)
-            loss = float(state.found.loss)
-            # It is infinite if the noise was estimated anew; or at a start that has no value.
-            if np.isfinite(loss) or not bool(state.stuck):
+            loss = float(minus_log_likelihood(state, options))
+            if np.isfinite(loss):
                 history.append(loss)
             if keep is not None:
                 keep(state, history)
             bar.update()
-            shown = f"loss {loss:.6g}" if np.isfinite(loss) else "noise estimated anew"
-            bar.set_postfix_str(shown)
+            bar.set_postfix_str(f"loss {loss:.6g}")
     return state
 
 

@@ -16,7 +16,7 @@ class Estimate:
 
     - `name`, `unit`: as the user called it.
     - `start`, `value`: before and after the fit.
-    - `error`: standard error; NaN if the data do not tell it, or if it was held.
+    - `error`: standard error; infinite if the data do not tell it, NaN if it was held.
     - `low`, `high`: the confidence interval.
     - `fixed`: whether it was held.
     - `identifiable`: whether the data tell it at all.

@@ -14,10 +14,11 @@ from jaxtyping import Float
 
 from ._evaluate import Sensitivities, simulated
 from ._findings import Findings, Profile
-from ._levenberg import Options, State
+from ._levenberg import State
 from ._model import Model
 from ._predict import Prediction
 from ._problem import Problem
+from ._proposal import Options
 from ._record import Record
 from ._suitable import check_units, complete, measured_only
 
@@ -32,9 +33,10 @@ class Fit:
 
     - `model`, `records`: what was fitted to what.
     - `problem`, `options`, `state`: as arrays; for functions of your own.
-    - `history`: the loss after each iteration, half the sum of squares in standard deviations;
-        the first iteration evaluates the start. Infinite where the noise was estimated anew: losses
-        before and after that are in different units.
+    - `history`: the loss after each iteration; the first evaluates the start. Minus the logarithm
+        of the likelihood, up to a constant: half the sum of squares in standard deviations, and
+        for each channel whose noise is estimated its degrees of freedom times the logarithm of its
+        standard deviation, relative to how far the channel varies.
     - `seconds`: wall time, compilation included.
     """
 
@@ -67,7 +69,9 @@ class Fit:
         if not bool(jnp.any(self.options.free)):
             return f"Gradients were followed for {len(self.history)} steps."
         if self.converged:
-            return f"Converged after {iterations}."
+            told, count = self.uncertainty.directions.rank, len(self.names)
+            known = "" if told == count else f"; the data tell {told} of {count} combinations"
+            return f"Converged after {iterations}{known}."
         if bool(self.state.stuck):
             return (
                 f"No step makes the residuals smaller, after {iterations}: the simulation "
@@ -94,7 +98,7 @@ class Fit:
 
     @property
     def errors(self) -> dict[str, float]:
-        """Standard errors of the estimates by name; NaN where the data do not tell them."""
+        """Standard errors of the estimates by name; infinite where the data do not tell them."""
         return dict(zip(self.names, self.uncertainty.errors.tolist(), strict=True))
 
     def parameters(self, trial: int = 0) -> Any:

@@ -7,9 +7,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ._compile import compiled
-from ._levenberg import Options, run, State
+from ._levenberg import run, State
 from ._model import Model
 from ._problem import make_problem, Problem
+from ._proposal import Options
 from ._record import Record
 
 

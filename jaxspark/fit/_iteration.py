@@ -2,11 +2,12 @@
 
 from ._compile import compiled
 from ._evaluate import simulated
-from ._levenberg import advance, judge, Options, propose, State
+from ._levenberg import advance, judge, State
 from ._problem import Problem
+from ._proposal import Options
 
 
-_advance, _propose, _judge = compiled(advance), compiled(propose), compiled(judge)
+_advance, _judge = compiled(advance), compiled(judge)
 
 
 def iterated(problem: Problem, state: State, options: Options) -> State:
@@ -18,5 +19,4 @@ def iterated(problem: Problem, state: State, options: Options) -> State:
     if problem.mesh is not None:
         # Samples stay on the devices of their trials.
         return _advance(problem, state, options)
-    proposal = _propose(problem, state, options)
-    return _judge(problem, state, options, proposal, simulated(problem, proposal.u))
+    return _judge(problem, state, options, simulated(problem, state.ahead.u))

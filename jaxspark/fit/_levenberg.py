@@ -1,47 +1,47 @@
-"""Levenberg's and Marquardt's iteration, with continuity of windows as constraints."""
+"""Levenberg's and Marquardt's iteration on the likelihood of parameters and noise."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
 from ._evaluate import (
-    assembled,
+    bending,
     continuity,
     Evaluation,
+    residual_loss,
+    residual_noise,
     Sensitivities,
     sensitivities,
     unknown_yet,
     weighted,
 )
 from ._problem import Problem
+from ._proposal import Memory, Options, Proposal, propose
+from ._robust import Squares
 
 
-# A step in multiples of standard errors that is not worth another iteration.
-ENOUGH = 1e-4
+# How near the minimum is near enough, in standard errors.
+ENOUGH = 1e-5
 # Smallest reduction that rounding errors leave, relative to the loss.
 ROUNDING = 1e-13
-MOST_DAMPING = 1e10
-# Columns of the Jacobian shorter than this share of the longest count as so long.
-FAINT = 1e-5
-# Of the usual weight of a start: the least of one that no sample depends on.
-UNOBSERVED = 0.1
-# Longest step of a parameter in its coordinate, for instance its logarithm.
-LONGEST = 3.0
-# Noise that changes by less than this is not estimated again.
-NOISE_SETTLED = 1e-2
+MOST_DAMPING, LEAST_DAMPING = 1e10, 1e-14
+# Noise below this share of a channel's variation, or of its rounding errors, is none.
+NO_NOISE = 1e-9
 
 
 class State(eqx.Module):
     """Where the iteration is. Everything that the next iterations depend on.
 
     - `u`: the unknowns; `found`: the model there.
-    - `sigma`: standard deviation of each channel; `rounds`: how often it was estimated.
-    - `damping`, `growth`, `scale`: of steps: `|A d + b|^2 + damping |scale d|^2`.
-    - `price`: of jumps between windows, in the merit function.
+    - `sigma`: standard deviation of each channel's noise, known or of the residuals at `u`;
+        `typical`: how far the channel varies.
+    - `memory`: what steps leave to the next; `ahead`: the next one.
+    - `growth`: of the damping, after a step that fails; `smooth`: whether the last one was as
+        predicted.
     - `iteration`: how many were made; `done`: whether it has converged; `stuck`: whether it
         cannot go on.
     """
@@ -49,209 +49,163 @@ class State(eqx.Module):
     u: Float[Array, " p"]
     found: Evaluation
     sigma: Float[Array, " channels"]
-    rounds: IntScalar
-    damping: FloatScalar
+    typical: Float[Array, " channels"]
+    memory: Memory
+    ahead: Proposal
     growth: FloatScalar
-    scale: Float[Array, " p"]
-    price: FloatScalar
+    smooth: BoolScalar
     iteration: IntScalar
     done: BoolScalar
     stuck: BoolScalar
 
-
-class Options(eqx.Module):
-    """What is fixed in a fit.
-
-    - `known`: which channels' noise is known.
-    - `free`: which unknowns are changed.
-    """
-
-    known: Bool[Array, " channels"]
-    free: Bool[Array, " p"]
+    @property
+    def unknown(self) -> BoolScalar:
+        """Whether the model has not been evaluated yet."""
+        return ~jnp.isfinite(self.found.loss)
 
 
 def begin(
     problem: Problem, u: Float[Array, " p"], sigma: Float[Array, " channels"], options: Options
 ) -> State:
-    """The state before the first iteration, which only evaluates the model at `u`."""
-    nothing = unknown_yet(problem, u.dtype)
-    zero = jnp.zeros((), jnp.int32)
-    one = jnp.ones((), u.dtype)
-    no = jnp.asarray(False)
-    return State(u, nothing, sigma, zero, 0.1 * one, 2 * one, jnp.zeros_like(u), one, zero, no, no)
+    """The state before the first iteration, which only evaluates the model at `u`.
+
+    **Arguments:**
+
+    - `sigma`: standard deviation of each channel's noise; of those where it is not known, how far
+        the channel varies.
+    """
+    one, no, zeros = jnp.ones((), u.dtype), jnp.asarray(False), jnp.zeros_like(u)
+    none, count = jnp.zeros((), u.dtype), jnp.zeros((), jnp.int32)
+    memory = Memory(0.1 * one, zeros, one, zeros, zeros)
+    ahead = Proposal(u, zeros, none, none, count, zeros, none)
+    found = unknown_yet(problem, u.dtype)
+    return State(u, found, sigma, sigma, memory, ahead, 2 * one, ~no, count, no, no)
 
 
 def advance(problem: Problem, state: State, options: Options) -> State:
-    """One iteration: a step, the model after it, and what follows from that.
+    """One iteration: the model after the step that was proposed, and what follows from that."""
+    return judge(problem, state, options, sensitivities(problem, state.ahead.u))
+
+
+def judge(problem: Problem, state: State, options: Options, at_u: Sensitivities) -> State:
+    """Accept a step or not, estimate the noise, and propose the next step.
+
+    The noise of a channel is not fixed: at any `u` it is what its residuals say. So the search
+    is for the largest likelihood of both, and ends where both are consistent. The weighted sum of
+    squares with the noise before the step is above the likelihood, and touches it: what makes one
+    less makes the other less. For robust losses, whose estimate of the noise is none of largest
+    likelihood, steps are judged by the loss with the noise before them.
 
     Source: D. W. Marquardt, *An algorithm for least-squares estimation of nonlinear parameters*
-    (1963), for damping that changes tenfold, and K. Madsen, H. B. Nielsen & O. Tingleff, *Methods
-    for non-linear least squares problems* (2004), section 3.2, for how it grows; J. J. More, *The
-    Levenberg-Marquardt algorithm: implementation and theory* (1978), for the scaling. For windows
-    H. G. Bock, *Recent advances in parameter identification techniques for O.D.E.* (1983), with
-    the l1 merit function, J. Nocedal & S. Wright, *Numerical Optimization* (2006), section 18.3.
+    (1963); K. Madsen, H. B. Nielsen & O. Tingleff, *Methods for non-linear least squares problems*
+    (2004), section 3.2, for the damping; G. A. F. Seber & C. J. Wild, *Nonlinear Regression*
+    (1989), section 2.2.3, for the concentrated likelihood.
     """
-    proposal = propose(problem, state, options)
-    return judge(problem, state, options, proposal, sensitivities(problem, proposal.u))
+    fresh, ahead = state.unknown, state.ahead
+    found, sigma = _with_noise(problem, state, options, at_u)
+    price = jnp.maximum(state.memory.price, 2 * ahead.price)
+    before = _merit(problem, state, state.found, state.sigma, options, price)
+    after = _merit(problem, state, found, sigma, options, price)
+    if not isinstance(problem.model.loss, Squares):
+        rest = _jumps(problem, found, price)
+        after = residual_loss(problem, ahead.u, at_u, state.sigma) + rest
+        before = state.found.loss + _jumps(problem, state.found, price)
+    gain = (before - after) / jnp.where(ahead.gain > 0, ahead.gain, 1)
+    rounding = ROUNDING * (jnp.abs(before) + jnp.sum(found.counts)) + _floor(problem, state.sigma)
+    fell = (gain > 0) | (jnp.abs(before - after) <= rounding)
+    accepted = found.good & (fresh | fell)
+    made = accepted & ~fresh
+    step = jnp.where(made, ahead.step, state.memory.step)
+    bend = bending(problem, at_u, found, sigma, state.found, ahead.step)
+    bend = jnp.where(made, bend, state.memory.bend)
+    damping, growth = _damping(state, gain, accepted)
+    u = jnp.where(accepted, ahead.u, state.u)
+    kept = _select(accepted, found, state.found)
+    sigma = jnp.where(accepted, sigma, state.sigma)
+    memory = Memory(damping, ahead.scale, price, step, bend)
+    following = propose(problem, u, kept, options, memory)
+    small = _small(problem, kept, sigma, following.decrement)
+    at_rounding = ~fresh & (following.gain <= rounding)
+    done = kept.good & (small | at_rounding) & _continuous(problem, kept)
+    return State(
+        u,
+        kept,
+        sigma,
+        state.typical,
+        memory,
+        following,
+        growth,
+        accepted & (gain > 0.75),
+        state.iteration + 1,
+        done,
+        ~done & ((fresh & ~found.good) | (damping > MOST_DAMPING)),
+    )
 
 
-class Proposal(NamedTuple):
-    """Where to evaluate the model next, and what that should bring.
+def _with_noise(
+    problem: Problem, state: State, options: Options, at_u: Sensitivities
+) -> tuple[Evaluation, Float[Array, " channels"]]:
+    """The model after a step, weighted by the noise that its residuals say."""
+    estimate = residual_noise(problem, at_u)
+    least = jnp.maximum(NO_NOISE, 100 * jnp.finfo(estimate.dtype).eps) * state.typical
+    sigma = jnp.where(options.known, state.sigma, jnp.maximum(estimate, least))
+    sigma = jnp.where(jnp.isfinite(sigma), sigma, state.sigma)
+    return weighted(problem, state.ahead.u, sigma, at_u), sigma
 
-    - `u`: the unknowns.
-    - `gain`: of the merit function; `less`: by how much the loss alone should change.
-    - `scale`: of the unknowns; `price`: the multipliers of continuity, the greatest.
+
+def _damping(
+    state: State, gain: FloatScalar, accepted: BoolScalar
+) -> tuple[FloatScalar, FloatScalar]:
+    """The damping of the next step, and how it grows if that fails.
+
+    Nielsen's, and Marquardt's as long as the model is as linear as predicted: in a bent valley
+    longer steps than the last good one fail.
     """
-
-    u: Float[Array, " p"]
-    gain: FloatScalar
-    less: FloatScalar
-    scale: Float[Array, " p"]
-    price: FloatScalar
-
-
-def _unknown(state: State) -> BoolScalar:
-    """Whether the model is only to be evaluated where it is."""
-    return ~jnp.isfinite(state.found.loss)
+    damping, gain = state.memory.damping, jnp.clip(gain, 0, 1)
+    bent = jnp.maximum(1 / 3, 1 - (2 * gain - 1) ** 3)
+    shrunk = jnp.where((gain > 0.9) & state.smooth, 0.1, bent) * damping
+    changed = jnp.where(accepted, jnp.maximum(shrunk, LEAST_DAMPING), damping * state.growth)
+    growth = jnp.where(accepted, 2.0, 2 * state.growth)
+    return (
+        jnp.where(state.unknown, damping, changed),
+        jnp.where(state.unknown, state.growth, growth),
+    )
 
 
-def propose(problem: Problem, state: State, options: Options) -> Proposal:
-    """The damped step of Gauss and Newton, with continuity of windows as a constraint."""
-    found, fresh = _step(problem, state, options), _unknown(state)
-    step, needed = (jnp.where(fresh, 0, x) for x in (found.step, found.price))
-    scale = jnp.where(fresh, state.scale, found.scale)
-    return Proposal(state.u + step, found.gain, found.less, scale, needed)
+def minus_log_likelihood(state: State, options: Options) -> FloatScalar:
+    """Of the parameters, priors included, and of the noise that is estimated; up to a constant.
+
+    Half the weighted sum of squares if all noise is known.
+    """
+    return _likelihood(state.found, state.sigma, state.typical, options)
 
 
-def judge(
+def _likelihood(
+    found: Evaluation,
+    sigma: Float[Array, " channels"],
+    typical: Float[Array, " channels"],
+    options: Options,
+) -> FloatScalar:
+    noise = jnp.where(options.known, 0, found.dof * jnp.log(sigma / typical))
+    return found.loss + jnp.sum(noise)
+
+
+def _merit(
     problem: Problem,
     state: State,
+    found: Evaluation,
+    sigma: Float[Array, " channels"],
     options: Options,
-    proposal: Proposal,
-    at_u: Sensitivities,
-) -> State:
-    """Accept a step or not, and what follows from that."""
-    fresh, predicted, u = _unknown(state), proposal.gain, proposal.u
-    found = weighted(problem, u, state.sigma, at_u)
-    price = jnp.maximum(state.price, 2 * proposal.price)
-    before, after = (_merit(problem, x, price) for x in (state.found, found))
-    gain = (before - after) / jnp.where(predicted > 0, predicted, 1)
-    floor = _floor(problem, state.sigma)
-    rounding = ROUNDING * jnp.abs(before) + floor
-    accepted = found.good & (fresh | (gain > 0) | (jnp.abs(before - after) <= rounding))
-    # In curved valleys a gain of two thirds is good enough for longer steps.
-    shrunk = state.damping * jnp.where(gain > 0.5, 0.1, jnp.where(gain > 0.25, 0.5, 1.0))
-    damping = jnp.where(accepted, shrunk, state.damping * state.growth)
-    damping = jnp.where(fresh, state.damping, jnp.maximum(damping, 1e-14))
-    growth = jnp.where(accepted, 2.0, 2 * state.growth)
-    kept = _select(accepted, found, state.found)
-    small = (
-        _small(problem, kept, proposal.less, floor) & ~fresh & (accepted | (predicted <= rounding))
-    )
-    settled = small & _continuous(problem, kept)
-    sigma, changed = _noise(kept, state, options)
-    again = settled & changed
-    # Other weights: the model must be evaluated with them.
-    kept = eqx.tree_at(lambda x: x.loss, kept, jnp.where(again, jnp.inf, kept.loss))
-    failed = fresh & ~found.good
-    return State(
-        jnp.where(accepted, u, state.u),
-        kept,
-        jnp.where(again, sigma, state.sigma),
-        state.rounds + again.astype(state.rounds.dtype),
-        damping,
-        jnp.where(fresh, state.growth, growth),
-        proposal.scale,
-        price,
-        state.iteration + 1,
-        settled & ~changed,
-        failed | (damping > MOST_DAMPING),
-    )
+    price: FloatScalar,
+) -> FloatScalar:
+    likelihood = _likelihood(found, sigma, state.typical, options)
+    return likelihood + _jumps(problem, found, price)
 
 
-class _Step(NamedTuple):
-    """A step, and what it should bring; fields as of [`Proposal`][]."""
-
-    step: Float[Array, " p"]
-    gain: FloatScalar
-    less: FloatScalar
-    scale: Float[Array, " p"]
-    price: FloatScalar
-
-
-def _step(problem: Problem, state: State, options: Options) -> _Step:
-    A, b = assembled(problem, state.found)
-    A = jnp.where(options.free[None, :], A, 0)
-    lengths = jnp.sqrt(jnp.sum(A**2, 0))
-    scale = jnp.maximum(state.scale, lengths)
-    # What has next to no effect, as a saturated unit of a network, must not go anywhere.
-    floor = FAINT * jnp.max(scale)
-    weights = jnp.where(scale > floor, scale, jnp.where(floor > 0, floor, 1))
-    if problem.links:
-        weights = _unobserved(problem, weights)
-    # In coordinates in which the damping is a multiple of the unit matrix.
-    scaled = A / weights[None, :]
+def _jumps(problem: Problem, found: Evaluation, price: FloatScalar) -> FloatScalar:
     if not problem.links:
-        damped = jnp.concatenate([scaled, jnp.sqrt(state.damping) * jnp.eye(len(weights))])
-        w = -_least_squares(damped, jnp.pad(b, (0, len(weights))))
-        w = w * _share(problem, w / weights)
-        predicted = _gain(scaled @ w, b)
-        step = jnp.where(options.free, w / weights, 0)
-        return _Step(step, predicted, predicted, scale, jnp.zeros_like(state.price))
-    C, c = continuity(problem, state.found)
-    C = jnp.where(options.free[None, :], C, 0) / weights[None, :]
-    Q, R = jnp.linalg.qr(C.T, mode="complete")
-    count = C.shape[0]
-    range_, null = Q[:, :count], Q[:, count:]
-    # C = R^T Q^T: the damped step towards continuity, in the range of C^T.
-    triangle = R[:count].T
-    square = triangle @ triangle.T
-    damping = state.damping * jnp.trace(square) / count
-    first = -range_ @ (triangle.T @ jnp.linalg.solve(square + damping * jnp.eye(count), c))
-    reduced, rest = scaled @ null, scaled @ first + b
-    damped = jnp.concatenate([reduced, jnp.sqrt(state.damping) * jnp.eye(null.shape[1])])
-    w = first - null @ _least_squares(damped, jnp.pad(rest, (0, null.shape[1])))
-    w = w * _share(problem, w / weights)
-    gradient = scaled.T @ (scaled @ w + b)
-    multiplier = jax.scipy.linalg.solve_triangular(R[:count], range_.T @ gradient)
-    needed = jnp.max(jnp.abs(multiplier))
-    price = jnp.maximum(state.price, 2 * needed)
-    closer = jnp.sum(jnp.abs(c)) - jnp.sum(jnp.abs(C @ w + c))
-    less = _gain(scaled @ w, b)
-    step = jnp.where(options.free, w / weights, 0)
-    return _Step(step, less + price * closer, jnp.abs(less), scale, needed)
-
-
-def _unobserved(problem: Problem, weights: Float[Array, " p"]) -> Float[Array, " p"]:
-    """Weights of starts, those of windows without samples not far below those of the others.
-
-    Otherwise a step towards continuity would move little else than these windows.
-    """
-    starts = problem.local()[:, -problem.num_start :]
-    typical = jnp.sqrt(jnp.mean(weights[starts] ** 2, 0))
-    return weights.at[starts].max(jnp.broadcast_to(UNOBSERVED * typical, starts.shape))
-
-
-def _share(problem: Problem, step: Float[Array, " p"]) -> FloatScalar:
-    """How much of a step is sensible for the parameters, whose coordinates are of order one."""
-    longest = jnp.max(jnp.abs(step[: problem.shared.size]), initial=0)
-    return jnp.minimum(1, LONGEST / jnp.maximum(longest, LONGEST))
-
-
-def _gain(move: Float[Array, " m"], b: Float[Array, " m"]) -> FloatScalar:
-    """How much less half the sum of squares becomes, without cancellation."""
-    return -jnp.sum(move * (b + 0.5 * move))
-
-
-def _least_squares(A: Float[Array, "m n"], b: Float[Array, " m"]) -> Float[Array, " n"]:
-    Q, R = jnp.linalg.qr(A)
-    return jax.scipy.linalg.solve_triangular(R, Q.T @ b)
-
-
-def _merit(problem: Problem, found: Evaluation, price: FloatScalar) -> FloatScalar:
-    if not problem.links:
-        return found.loss
-    return found.loss + price * jnp.sum(jnp.abs(continuity(problem, found)[1]))
+        return jnp.zeros_like(price)
+    return price * jnp.sum(jnp.abs(continuity(problem, found)[1]))
 
 
 def _floor(problem: Problem, sigma: Float[Array, " channels"]) -> FloatScalar:
@@ -263,12 +217,15 @@ def _floor(problem: Problem, sigma: Float[Array, " channels"]) -> FloatScalar:
 
 
 def _small(
-    problem: Problem, found: Evaluation, predicted: FloatScalar, floor: FloatScalar
+    problem: Problem,
+    found: Evaluation,
+    sigma: Float[Array, " channels"],
+    decrement: FloatScalar,
 ) -> BoolScalar:
-    """Whether a step changes the unknowns by little of their standard errors."""
+    """Whether the minimum is nearer than the data tell, by a small share of standard errors."""
     data = jnp.sum(found.counts)
     variance = 2 * found.loss / jnp.maximum(data - problem.num_independent, 1)
-    return 2 * predicted <= jnp.maximum(ENOUGH**2 * variance, floor)
+    return decrement <= jnp.maximum(ENOUGH**2 * variance, _floor(problem, sigma))
 
 
 def _continuous(problem: Problem, found: Evaluation) -> BoolScalar:
@@ -276,14 +233,6 @@ def _continuous(problem: Problem, found: Evaluation) -> BoolScalar:
         return jnp.asarray(True)
     jumps = continuity(problem, found)[1]
     return jnp.max(jnp.abs(jumps)) <= jnp.sqrt(jnp.finfo(jumps.dtype).eps) * 0.1
-
-
-def _noise(found: Evaluation, state: State, options: Options):
-    """The standard deviation of each channel, and whether that is news."""
-    # Of a channel that is met exactly there is no noise to estimate.
-    estimate = jnp.where(found.scale > 1e-9 * state.sigma, found.scale, state.sigma)
-    sigma = jnp.where(options.known, state.sigma, estimate)
-    return sigma, jnp.max(jnp.abs(jnp.log(sigma / state.sigma))) > NOISE_SETTLED
 
 
 def _select(chosen: BoolScalar, a: Any, b: Any) -> Any:

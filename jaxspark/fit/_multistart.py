@@ -14,9 +14,10 @@ from ._compile import compiled
 from ._estimate import FitError, initial_noise
 from ._failure import check_unknowns, check_whole, why_not
 from ._fit import Fit
-from ._levenberg import Options, run
+from ._levenberg import run
 from ._model import Model
 from ._problem import make_problem, Problem
+from ._proposal import Options
 from ._record import Record
 from ._spread import at_home, each, mesh_of, own_part
 from ._suitable import as_records, needing_inputs
@@ -70,7 +71,7 @@ def multistart(
     states = _run(problem, starts, jnp.asarray(sigma), options, max_iterations, mesh)
     states = at_home(states, mesh)
     good = states.found.good
-    # Noise is estimated for each: its logarithm belongs to the likelihood.
+    # Noise is estimated for each start: its logarithm belongs to the likelihood.
     counts = states.found.counts
     likelihood = states.found.loss + jnp.sum(counts * jnp.log(states.sigma), 1)
     reached = np.asarray(jnp.where(good, likelihood, jnp.inf))
@@ -83,9 +84,7 @@ def multistart(
         )
     done = np.asarray(states.done)
     likelihood = np.where(done, reached, np.inf)
-    # One that was good may have no loss: its noise was about to be estimated anew.
-    first = likelihood if done.any() else np.where(np.asarray(good), reached, np.nan)
-    best = int(np.nanargmin(first))
+    best = int(np.argmin(likelihood if done.any() else reached))
     state = jax.tree.map(lambda x: x[best], states)
     history = (float(state.found.loss),)
     seconds = time.perf_counter() - begun

@@ -11,9 +11,10 @@ from jaxtyping import Array, Bool, Float
 from ._compile import compiled
 from ._findings import Profile
 from ._fit import Fit
-from ._levenberg import Options, run
+from ._levenberg import run
 from ._parametrisation import Parametrisation
 from ._problem import Problem
+from ._proposal import Options
 from ._spread import each
 
 

@@ -102,7 +102,7 @@ def _estimates(fit: Fit, level: float, correlated: Float[np.ndarray, " q"]) -> t
     alone &= np.diag(known.dphysical) != 0
     u_errors = np.sqrt(np.diag(known.covariance))[: shared.size]
     ends = intervals_in(
-        u, np.where(np.isnan(errors), np.nan, u_errors),
+        u, np.where(np.isinf(errors), np.inf, u_errors),
         lambda u: np.asarray(shared.physical(jnp.asarray(u))), known.dof, level,
     )  # fmt: skip
     low, high = np.where(alone, ends[0], low), np.where(alone, ends[1], high)
@@ -151,7 +151,7 @@ def _initial_states(fit: Fit, level: float) -> tuple[Estimate, ...]:
         slope[:, local[k]] = slopes[k]
         told = known.tells(slope)
         squares = np.einsum("ij,jk,ik->i", slope, known.covariance, slope)
-        errors = np.where(told, np.sqrt(np.maximum(squares, 0)), np.nan)
+        errors = np.where(told, np.sqrt(np.maximum(squares, 0)), np.inf)
         low, high = intervals(np.asarray(values[k]), errors, known.dof, level)
         ny = problem.tangents.y.shape[1]
         name = fit.records[problem.owners[k]].name

@@ -88,9 +88,9 @@ class Uncertainty:
 
     @property
     def errors(self) -> Float[np.ndarray, " q"]:
-        """Standard errors of the parameters; NaN where the data do not tell them."""
+        """Standard errors of the parameters; infinite where the data do not tell them."""
         found = np.sqrt(np.diag(self.physical_covariance))
-        return np.where(self.identifiable, found, np.nan)
+        return np.where(self.identifiable, found, np.inf)
 
     @property
     def correlation(self) -> Float[np.ndarray, "q q"]:
@@ -126,7 +126,8 @@ def uncertainty(fit: Fit) -> Uncertainty:
     silent = np.zeros(rows.shape[1], bool)
     silent[: shared.size] = untold_by_rounding(fit, column_lengths(rows[:, : shared.size]))
     rows[:, silent] = 0.0
-    told = information(rows, rtol=rtol)
+    of_order_one = np.arange(rows.shape[1]) < shared.size
+    told = information(rows, rtol=rtol, of_order_one=of_order_one)
     # Priors add data of their own, one for each.
     priors = shared.prior_residuals(u).size
     dof = data + priors - told.rank
@@ -144,7 +145,7 @@ def uncertainty(fit: Fit) -> Uncertainty:
     if flat:
         silent[: shared.size] |= untold_by_means(fit, spread, variance)
         rows[:, silent] = 0.0
-        told = information(rows, rtol=rtol)
+        told = information(rows, rtol=rtol, of_order_one=of_order_one)
     remaining = np.zeros(problem.size)
     if not fit.converged:
         left = rows.T @ (b + A @ closing)

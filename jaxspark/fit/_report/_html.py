@@ -1,6 +1,5 @@
 """The report as one page that needs nothing else."""
 
-import math
 from html import escape
 
 from matplotlib.figure import Figure
@@ -237,12 +236,10 @@ def _profiles(findings: Findings, drawn: dict[str, Figure]) -> str:
 
 
 def _convergence(findings: Findings, drawn: dict[str, Figure]) -> str:
-    anew = (
-        " Where the curve is broken the noise was estimated anew: losses before and after are in "
-        "multiples of different standard deviations."
+    caption = (
+        "Minus the logarithm of the likelihood, up to a constant, at each evaluation of the model, "
+        "that of the start first."
     )
-    caption = "Loss at each evaluation of the model, that of the start first."
-    caption += "" if all(map(math.isfinite, findings.loss)) else anew
     figure = _figure(drawn, "loss", "Loss at each iteration", caption)
     return f"<p>{escape(ending(findings))}</p>\n{figure}"
 
