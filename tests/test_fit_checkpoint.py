@@ -204,6 +204,19 @@ def test_broken_files_are_refused(begun, tmp_path, name):
         estimate(path, max_iterations=2, throw=False)
 
 
+def test_files_of_other_versions_are_refused(begun, tmp_path):
+    path = tmp_path / "fit.npz"
+    path.write_bytes(begun)
+    with np.load(path) as file:
+        content = dict(file)
+    described = json.loads(str(content["described"]))
+    content["described"] = np.array(json.dumps({**described, "schema": described["schema"] - 1}))
+    with path.open("wb") as stream:
+        np.savez(stream, **content)
+    with pytest.raises(fit.CheckpointError, match="fit.npz: .*another version of jaxspark. Delete"):
+        estimate(path, max_iterations=2, throw=False)
+
+
 def test_folder_that_is_not_there(tmp_path):
     with pytest.raises(OSError, match="missing"):
         estimate(tmp_path / "missing" / "fit.npz", max_iterations=1, throw=False)

@@ -17,6 +17,10 @@ from ._levenberg import State
 from ._problem import Problem
 
 
+# Of the arrays in a file: other versions have another state of the search.
+SCHEMA = 2
+
+
 class CheckpointError(ValueError):
     """A checkpoint that does not belong to this fit, or cannot be read."""
 
@@ -40,7 +44,7 @@ def save(path: Path, name: str, state: State, history: list[float]) -> None:
     """Write a checkpoint of the fit with this fingerprint; if killed, the one before is left."""
     leaves = jax.tree.leaves(state)
     arrays: dict[str, Any] = {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-    described = json.dumps({"schema": 1, "fingerprint": name})
+    described = json.dumps({"schema": SCHEMA, "fingerprint": name})
     beside = path.with_name(path.name + ".part")
     with beside.open("wb") as stream:
         np.savez(stream, history=np.asarray(history), described=np.array(described), **arrays)
@@ -64,6 +68,11 @@ def load(path: Path, name: str, like: State) -> tuple[State, list[float]] | None
         raise CheckpointError(
             f"{path}: this is no checkpoint of jaxspark ({error}). Delete it, or name another file."
         ) from None
+    if described.get("schema") != SCHEMA:
+        raise CheckpointError(
+            f"{path}: this checkpoint was written by another version of jaxspark. Delete it to "
+            "begin again, or name another file."
+        )
     if described.get("fingerprint") != name:
         raise CheckpointError(
             f"{path}: this checkpoint belongs to another fit: data, parameters, start values or "

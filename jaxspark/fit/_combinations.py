@@ -112,8 +112,9 @@ def directions(
     scales = np.full(count, np.nan) if scales is None else np.asarray(scales, np.float64)
     additive = np.zeros(count, bool) if additive is None else additive
     lengths = column_lengths(J)
-    all_ = np.ones(count, bool)
-    found = information(eliminated(J, lengths, nuisance, rtol), lengths, rtol, all_)
+    # Relative changes are of order one.
+    left = eliminated(J, lengths, nuisance, rtol)
+    found = information(left, lengths, rtol, of_order_one=np.ones(count, bool))
 
     null = unscaled(sparse_basis(found.right_vectors[found.rank :], found.rounding), found.scale)
     errors, weights = eigen_directions(np.sqrt(variance) * found.factor, null)

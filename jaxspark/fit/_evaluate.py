@@ -130,8 +130,9 @@ def weighted(
 
     found, loss = at_u.prediction, problem.model.loss
     operands = found.values, at_u.jacobian, problem.data
-    weighted_ = each(of_trial, problem.mesh, (loss, sigma), *operands)
-    cost, factors, pulls, squares, difference = weighted_
+    cost, factors, pulls, squares, difference = each(
+        of_trial, problem.mesh, (loss, sigma), *operands
+    )
     prior = problem.shared.prior_residuals(u[: problem.shared.size])
     by_prior = jax.jacfwd(problem.shared.prior_residuals)(u[: problem.shared.size])
     total = 0.5 * (jnp.sum(cost) + jnp.sum(prior**2))
@@ -157,6 +158,7 @@ def weighted(
 def _difference(
     values: Float[Array, "*n samples channels"], data: Data
 ) -> Float[Array, "*n samples channels"]:
+    """Of what was measured, zero where nothing was."""
     return jnp.where(data.present, values - data.measured, 0)
 
 

@@ -69,7 +69,8 @@ class Fit:
         if not bool(jnp.any(self.options.free)):
             return f"Gradients were followed for {len(self.history)} steps."
         if self.converged:
-            told, count = self.uncertainty.directions.rank, len(self.names)
+            count = len(self.names)
+            told = self.uncertainty.directions.rank if count else 0
             known = "" if told == count else f"; the data tell {told} of {count} combinations"
             return f"Converged after {iterations}{known}."
         if bool(self.state.stuck):

@@ -14,7 +14,7 @@ from ._compile import compiled
 from ._estimate import FitError, initial_noise
 from ._failure import check_unknowns, check_whole, why_not
 from ._fit import Fit
-from ._levenberg import run
+from ._levenberg import minus_log_likelihood, run
 from ._model import Model
 from ._problem import make_problem, Problem
 from ._proposal import Options
@@ -71,9 +71,7 @@ def multistart(
     states = _run(problem, starts, jnp.asarray(sigma), options, max_iterations, mesh)
     states = at_home(states, mesh)
     good = states.found.good
-    # Noise is estimated for each start: its logarithm belongs to the likelihood.
-    counts = states.found.counts
-    likelihood = states.found.loss + jnp.sum(counts * jnp.log(states.sigma), 1)
+    likelihood = jax.vmap(lambda state: minus_log_likelihood(state, options))(states)
     reached = np.asarray(jnp.where(good, likelihood, jnp.inf))
     if not bool(jnp.any(good)):
         nearer = "a smaller spread or " if count > 1 and spread else ""
@@ -86,7 +84,7 @@ def multistart(
     likelihood = np.where(done, reached, np.inf)
     best = int(np.argmin(likelihood if done.any() else reached))
     state = jax.tree.map(lambda x: x[best], states)
-    history = (float(state.found.loss),)
+    history = (float(minus_log_likelihood(state, options)),)
     seconds = time.perf_counter() - begun
     problem = dataclasses.replace(problem, mesh=own_part(mesh))
     fit = Fit(model, tuple(records), problem, options, state, history, seconds)

@@ -11,6 +11,7 @@ from .._custom_types import FloatScalar, IntScalar
 from ._covariance import BEYOND, COLLINEAR
 from ._evaluate import assembled, by_channel, continuity, Evaluation, triangle
 from ._problem import Problem
+from ._robust import Squares
 
 
 # Columns of the Jacobian shorter than this share of the longest count as so long.
@@ -98,6 +99,9 @@ def propose(
     weights = jnp.where(scale > floor, scale, jnp.where(floor > 0, floor, 1))
     pulls = jnp.where(~options.known[:, None], by_channel(problem, found), 0)
     pulls = jnp.where(options.free[None, :], pulls, 0) * jnp.sqrt(2 / found.dof)[:, None]
+    if not isinstance(problem.model.loss, Squares):
+        # The noise of robust losses is not that of largest likelihood: its curvature is another.
+        pulls = jnp.zeros_like(pulls)
     if problem.links:
         weights = _unobserved(problem, weights)
     # In coordinates in which the damping is a multiple of the unit matrix.
@@ -140,10 +144,12 @@ def _damped(
     Directions are not told if their singular values are rounding errors, or as small as errors of
     integration and `sizes w`, in coordinates of order one, many for one standard error.
 
-    The likelihood of residuals `r` of a channel whose noise is estimated has the curvature
-    `J^T J / sigma^2 - 2 g g^T / dof`, with `g = J^T r / sigma^2`, to the order of Gauss and Newton.
-    What is subtracted would send the search elsewhere far from the minimum; near it, it is the
-    difference between linear and quadratic convergence.
+    Minus the logarithm of the likelihood of residuals `r` of a channel whose noise is estimated is
+    `dof / 2 log(r^T r)`, up to a constant (Seber & Wild, *Nonlinear Regression*, section 2.2.3).
+    With `sigma^2 = r^T r / dof` its gradient is `g = J^T r / sigma^2`, and its second derivative,
+    without that of `r`, `J^T J / sigma^2 - 2 g g^T / dof`: `pulls` are `g sqrt(2 / dof)`. What is
+    subtracted would send the search elsewhere far from the minimum; near it, it is the difference
+    between linear and quadratic convergence.
     """
     p = A.shape[1]
     R = triangle(jnp.concatenate([A, b[:, None]], 1))
@@ -169,8 +175,9 @@ def _bent(
 ) -> Float[Array, " p"]:
     """What a step leaves out of a valley that bends as it did along the last one.
 
-    Half the geodesic acceleration, Transtrum & Sethna, equation (2.13); its second derivative is
-    that of a step that was made, if this one goes on in its direction.
+    Half the geodesic acceleration of Transtrum & Sethna (2012),
+    `a = -(A^T A + damping)^-1 A^T r''`. They evaluate the second derivative `r''` along the step;
+    here it is that of a step that was made, if this one goes on in its direction.
     """
     before = memory.step * weights
     square, size = jnp.sum(before**2), jnp.sum(w**2)
@@ -191,10 +198,10 @@ def _joined(A, b, pulls, sizes, C, c, memory):
     count = C.shape[0]
     range_, null = Q[:, :count], Q[:, count:]
     # C = R^T Q^T: the damped step towards continuity, in the range of C^T.
-    triangle_ = R[:count].T
-    square = triangle_ @ triangle_.T
+    lower = R[:count].T
+    square = lower @ lower.T
     damping = memory.damping * jnp.trace(square) / count
-    first = -range_ @ (triangle_.T @ jnp.linalg.solve(square + damping * jnp.eye(count), c))
+    first = -range_ @ (lower.T @ jnp.linalg.solve(square + damping * jnp.eye(count), c))
     solved = _damped(A @ null, A @ first + b, pulls @ null, sizes @ null, memory.damping)
     w = first + null @ solved.w
     gradient = A.T @ (A @ w + b)
