@@ -18,7 +18,7 @@ from ._problem import Problem
 
 
 # Of the arrays in a file: other versions have another state of the search.
-SCHEMA = 2
+SCHEMA = 3
 
 
 class CheckpointError(ValueError):

@@ -76,9 +76,10 @@ def begin(
     """
     one, no, zeros = jnp.ones((), u.dtype), jnp.asarray(False), jnp.zeros_like(u)
     none, count = jnp.zeros((), u.dtype), jnp.zeros((), jnp.int32)
-    memory = Memory(0.1 * one, zeros, one, zeros, zeros)
-    ahead = Proposal(u, zeros, none, none, count, zeros, none)
     found = unknown_yet(problem, u.dtype)
+    links = jnp.zeros(continuity(problem, found)[1].shape if problem.links else 0, u.dtype)
+    memory = Memory(0.1 * one, zeros, zeros, zeros)
+    ahead = Proposal(u, zeros, none, none, count, zeros, links, none)
     return State(u, found, sigma, sigma, memory, ahead, 2 * one, ~no, count, no, no)
 
 
@@ -103,13 +104,13 @@ def judge(problem: Problem, state: State, options: Options, at_u: Sensitivities)
     """
     fresh, ahead = state.unknown, state.ahead
     found, sigma = _with_noise(problem, state, options, at_u)
-    price = jnp.maximum(state.memory.price, 2 * ahead.price)
-    before = _merit(problem, state, state.found, state.sigma, options, price)
-    after = _merit(problem, state, found, sigma, options, price)
+    before, after = (
+        _likelihood(at, noise, state.typical, options) + _jumps(problem, at, ahead)
+        for at, noise in ((state.found, state.sigma), (found, sigma))
+    )
     if not isinstance(problem.model.loss, Squares):
-        rest = _jumps(problem, found, price)
-        after = residual_loss(problem, ahead.u, at_u, state.sigma) + rest
-        before = state.found.loss + _jumps(problem, state.found, price)
+        after = residual_loss(problem, ahead.u, at_u, state.sigma) + _jumps(problem, found, ahead)
+        before = state.found.loss + _jumps(problem, state.found, ahead)
     gain = (before - after) / jnp.where(ahead.gain > 0, ahead.gain, 1)
     rounding = ROUNDING * (jnp.abs(before) + jnp.sum(found.counts)) + _floor(problem, state.sigma)
     fell = (gain > 0) | (jnp.abs(before - after) <= rounding)
@@ -122,7 +123,7 @@ def judge(problem: Problem, state: State, options: Options, at_u: Sensitivities)
     u = jnp.where(accepted, ahead.u, state.u)
     kept = _select(accepted, found, state.found)
     sigma = jnp.where(accepted, sigma, state.sigma)
-    memory = Memory(damping, ahead.scale, price, step, bend)
+    memory = Memory(damping, ahead.scale, step, bend)
     following = propose(problem, u, kept, options, memory)
     small = _small(problem, kept, sigma, following.decrement)
     at_rounding = ~fresh & (following.gain <= rounding)
@@ -190,22 +191,12 @@ def _likelihood(
     return found.loss + jnp.sum(noise)
 
 
-def _merit(
-    problem: Problem,
-    state: State,
-    found: Evaluation,
-    sigma: Float[Array, " channels"],
-    options: Options,
-    price: FloatScalar,
-) -> FloatScalar:
-    likelihood = _likelihood(found, sigma, state.typical, options)
-    return likelihood + _jumps(problem, found, price)
-
-
-def _jumps(problem: Problem, found: Evaluation, price: FloatScalar) -> FloatScalar:
+def _jumps(problem: Problem, found: Evaluation, ahead: Proposal) -> FloatScalar:
+    """What jumps between windows add to the merit function of a step."""
     if not problem.links:
-        return jnp.zeros_like(price)
-    return price * jnp.sum(jnp.abs(continuity(problem, found)[1]))
+        return jnp.zeros_like(ahead.penalty)
+    jumps = continuity(problem, found)[1]
+    return ahead.multipliers @ jumps + 0.5 * ahead.penalty * jnp.sum(jumps**2)
 
 
 def _floor(problem: Problem, sigma: Float[Array, " channels"]) -> FloatScalar:

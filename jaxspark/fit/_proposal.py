@@ -45,14 +45,12 @@ class Memory(eqx.Module):
     """What earlier steps leave to the next.
 
     - `damping`, `scale`: of steps: `|A d + b|^2 + damping |scale d|^2`.
-    - `price`: of jumps between windows, in the merit function.
     - `step`: one that was made; `bend`: the gradient of half the sum of squares by the second
         derivative `r''` of the weighted residuals along it, `J^T r''`; zero if not known.
     """
 
     damping: FloatScalar
     scale: Float[Array, " p"]
-    price: FloatScalar
     step: Float[Array, " p"]
     bend: Float[Array, " p"]
 
@@ -64,7 +62,8 @@ class Proposal(eqx.Module):
     - `gain`: of the merit function.
     - `decrement`: how far the minimum of the linear model is, in standard errors, squared.
     - `rank`: how many directions the data tell.
-    - `scale`: of the unknowns; `price`: the multipliers of continuity, the greatest.
+    - `scale`: of the unknowns.
+    - `multipliers`, `penalty`: of jumps between windows, in the merit function.
     """
 
     u: Float[Array, " p"]
@@ -73,7 +72,8 @@ class Proposal(eqx.Module):
     decrement: FloatScalar
     rank: IntScalar
     scale: Float[Array, " p"]
-    price: FloatScalar
+    multipliers: Float[Array, " c"]
+    penalty: FloatScalar
 
 
 def propose(
@@ -89,7 +89,9 @@ def propose(
     the scaling; M. K. Transtrum & J. P. Sethna, *Improvements to the Levenberg-Marquardt algorithm
     for nonlinear least-squares minimization* (2012), for steps that follow a bent valley; H. G.
     Bock, *Recent advances in parameter identification techniques for O.D.E.* (1983), for windows,
-    with the l1 merit function, J. Nocedal & S. Wright, *Numerical Optimization* (2006), 18.3.
+    with an augmented Lagrangian as the merit function: J. Nocedal & S. Wright, *Numerical
+    Optimization* (2006), (17.36). The l1 merit function takes what bends in continuity for a loss,
+    and keeps steps short (Maratos's effect, section 15.5).
     """
     A, b = assembled(problem, found)
     A = jnp.where(options.free[None, :], A, 0)
@@ -110,16 +112,20 @@ def propose(
     if problem.links:
         C, c = continuity(problem, found)
         C = jnp.where(options.free[None, :], C, 0) / weights[None, :]
-        w, solved, price, closer = _joined(*linear, C, c, memory)
+        w, solved, multipliers, penalty = _joined(*linear, C, c, memory)
     else:
         solved = _damped(*linear, memory.damping)
-        w, price, closer = solved.w, jnp.zeros_like(memory.price), jnp.zeros_like(memory.price)
+        w, multipliers, penalty = solved.w, jnp.zeros(0, u.dtype), jnp.zeros((), u.dtype)
     share = _share(problem, w / weights)
-    gain = _gain(linear[0] @ (share * w), b) + jnp.maximum(memory.price, 2 * price) * share * closer
-    if not problem.links:
+    gain = _gain(linear[0] @ (share * w), b)
+    if problem.links:
+        move = share * (C @ w)
+        gain = gain + penalty * _gain(move, c) - multipliers @ move
+    else:
         w = w + share * _bent(w, solved, memory, weights)
     step = jnp.where(options.free, share * w / weights, 0)
-    return Proposal(u + step, step, gain, solved.decrement, solved.rank, scale, price)
+    told = solved.decrement, solved.rank
+    return Proposal(u + step, step, gain, *told, scale, multipliers, penalty)
 
 
 class _Solved(NamedTuple):
@@ -191,8 +197,8 @@ def _bent(
 def _joined(A, b, pulls, sizes, C, c, memory):
     """The damped step, with `C w + c = 0` as a constraint.
 
-    **Returns:** the step, that in the null space of `C`, the greatest multiplier, and how much
-    smaller the sum of `|C w + c|` becomes.
+    **Returns:** the step, that in the null space of `C`, the multipliers, and a penalty of jumps
+    that weighs them as the data weigh what moves them.
     """
     Q, R = jnp.linalg.qr(C.T, mode="complete")
     count = C.shape[0]
@@ -202,12 +208,11 @@ def _joined(A, b, pulls, sizes, C, c, memory):
     square = lower @ lower.T
     damping = memory.damping * jnp.trace(square) / count
     first = -range_ @ (lower.T @ jnp.linalg.solve(square + damping * jnp.eye(count), c))
+    across = A @ range_
     solved = _damped(A @ null, A @ first + b, pulls @ null, sizes @ null, memory.damping)
     w = first + null @ solved.w
-    gradient = A.T @ (A @ w + b)
-    multiplier = jax.scipy.linalg.solve_triangular(R[:count], range_.T @ gradient)
-    closer = jnp.sum(jnp.abs(c)) - jnp.sum(jnp.abs(C @ w + c))
-    return w, solved, jnp.max(jnp.abs(multiplier)), closer
+    multipliers = -jax.scipy.linalg.solve_triangular(R[:count], across.T @ (A @ w + b))
+    return w, solved, multipliers, jnp.sum(across**2) / jnp.trace(square)
 
 
 def _unobserved(problem: Problem, weights: Float[Array, " p"]) -> Float[Array, " p"]:
