@@ -1,17 +1,17 @@
 """Differentiable simulation of constrained mechanisms: SPARK methods for index-3 DAEs.
 
-What most programs need is here; the rest is in rooms: `methods`, `linear`, `diagnostics`, `stiff`,
-`batch`, `fit` and, to be imported by name, `diffrax`.
+What most programs need is here; the rest is in rooms: `methods`, `linear`, `forces`,
+`diagnostics`, `stiff`, `batch`, `fit` and, to be imported by name, `diffrax`.
 """
 
 import importlib
 from typing import Any, TYPE_CHECKING
 
-from . import linear as linear, methods as methods
+from . import forces as forces, linear as linear, methods as methods
 from ._adaptive import underlying_ode as underlying_ode
 from ._consistent import multipliers as multipliers, project as project
 from ._explicit import DOP853 as DOP853, Tsit5 as Tsit5
-from ._friction import dry_friction as dry_friction, regularised_norm as regularised_norm
+from ._forces import dry_friction as dry_friction, regularised_norm as regularised_norm
 from ._jax_internals import (
     jax_internals as jax_internals,
     JaxInternalsWarning as JaxInternalsWarning,

@@ -40,6 +40,7 @@ def estimate(
     records: Record | Sequence[Record],
     *,
     window: float | None = None,
+    joined: bool = True,
     start: Any = None,
     max_iterations: int = 100,
     checkpoint: str | Path | None = None,
@@ -60,6 +61,8 @@ def estimate(
     - `records`: one [`jaxspark.fit.Record`][] for each trial.
     - `window`: multiple shooting with windows of this length (s), for long and for chaotic
         records: each has a start of its own, and that they join is a constraint of the fit.
+    - `joined`: `False` for windows that need not join: what the model leaves out, a disturbance for
+        instance, then spoils no more than one of them. Parameters of each trial are of each record.
     - `start`: parameters to start from in place of the specifications' own: a tree as the
         system's `args`, or a vector of physical values.
     - `max_iterations`: evaluations of the model and its Jacobian, at least 1; the first is that
@@ -96,7 +99,7 @@ def estimate(
     if window is None:
         problem = make_problem(model, records)
     else:
-        problem = shooting_problem(model, records, window, sigma, parameters)
+        problem = shooting_problem(model, records, window, sigma, parameters, joined)
     mesh = mesh_of(devices)
     problem = dataclasses.replace(problem, mesh=mesh)
     check_unknowns(problem, known)

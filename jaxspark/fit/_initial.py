@@ -33,11 +33,39 @@ class Start(eqx.Module):
         not be consistent. A list has one for each trial. Functions of `args` (what the system's
         functions get) give states that depend on parameters.
     - `unknown`: what is estimated: `"both"`, `"position"`, `"velocity"` or `"nothing"`.
+    - `from_samples`: whether the guesses are first moved to where sensors show the first samples
+        of each record; see [`jaxspark.fit.Start.from_channels`][].
     """
 
     y: Any
     z: Any
     unknown: str = eqx.field(static=True, default="both")
+    from_samples: bool = eqx.field(static=True, default=False)
+
+    @staticmethod
+    def from_channels(y: Any, z: Any, unknown: str = "both") -> "Start":
+        """Starts that follow from the first samples of measured angles, rates, positions.
+
+        For each record a consistent state is found that shows its first samples, and slopes of
+        what shows coordinates alone: near one guess for all, for instance the mechanism as it is
+        drawn, at rest. What no channel shows stays as it is guessed.
+
+        **Arguments:**
+
+        - `y`, `z`: of one state, near which all records start, or a list of one for each. They
+            need not be consistent. Where sensors cannot tell two configurations apart, an elbow up
+            and down, they say which.
+        - `unknown`: as of a [`jaxspark.fit.Start`][].
+
+        **Returns:** a [`jaxspark.fit.Start`][]. [`jaxspark.fit.estimate`][] raises `DataError` if
+        no state near the guess shows the samples.
+        """
+        if callable(y) or callable(z):
+            raise TypeError(
+                "Start.from_channels: y and z are a state, not functions of args: where a record "
+                "starts follows from its samples."
+            )
+        return Start(y, z, unknown, from_samples=True)
 
     def __check_init__(self):
         if self.unknown not in ("both", "position", "velocity", "nothing"):
@@ -61,7 +89,10 @@ class Start(eqx.Module):
         lists = [given for given in (self.y, self.z) if isinstance(given, list)]
         pick = lambda given, k: given[k] if isinstance(given, list) else given
         count = len(lists[0]) if lists else 1
-        return [Start(pick(self.y, k), pick(self.z, k), self.unknown) for k in range(count)]
+        return [
+            Start(pick(self.y, k), pick(self.z, k), self.unknown, self.from_samples)
+            for k in range(count)
+        ]
 
 
 def _of(name: str, given: Any, trial: int, num_trials: int, args: Args) -> State:

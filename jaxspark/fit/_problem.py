@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 from .._custom_types import State
 from .._system import constraint_shapes
 from ._check import DataError, unknown
+from ._first_samples import guesses
 from ._grid import grid, stacked
 from ._initial import Start, Tangent, tangent
 from ._model import Model
@@ -113,6 +114,7 @@ def make_problem(
     owners: Sequence[int] | None = None,
     states: Sequence[tuple[State, State]] | None = None,
     signals: Sequence[dict[str, Signal]] | None = None,
+    joined: bool = True,
 ) -> Problem:
     """Arrange a model and records for a fit.
 
@@ -122,18 +124,20 @@ def make_problem(
     - `owners`: if the records are consecutive windows of others: of which, for each.
     - `states`: where they start, or nearly, in place of the model's guess.
     - `signals`: their inputs, in place of interpolations of each record by itself.
+    - `joined`: whether each window is to go on where the one before ends.
 
     **Raises:** `DataError` if a record lacks inputs, or all channels;
     `RuntimeError` if the guess of a start cannot be made consistent.
     """
     of = tuple(range(len(records)) if owners is None else owners)
-    links = tuple(k for k in range(len(of) - 1) if owners is not None and of[k] == of[k + 1])
+    joined &= owners is not None
+    links = tuple(k for k in range(len(of) - 1) if joined and of[k] == of[k + 1])
     shared, single = parametrise(model.parameters, max(of) + 1), parametrise(model.parameters, 1)
     inputs = all_signals(model, records) if signals is None else list(signals)
     numbers = single.args(single.start)
     args = [model.args(numbers, signals) for signals in inputs]
     if states is None:
-        states = [model.start.guess(k, len(of), args[k]) for k in range(len(of))]
+        states = guesses(model, records, args)
     elif callable(model.start.y) or callable(model.start.z):
         # A function would take the place of the states given.
         start = Start([y for y, _ in states], [z for _, z in states], model.start.unknown)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import State
+from ._first_samples import guessed
 from ._held import fitted_from
 from ._model import Model
 from ._parametrise import parametrise
@@ -49,6 +50,7 @@ def shooting_problem(
     length: float,
     noise: np.ndarray,
     parameters: Float[Array, " p"] | None = None,
+    joined: bool = True,
 ) -> Problem:
     """The problem whose trials are windows, with starts found one after the other.
 
@@ -60,6 +62,7 @@ def shooting_problem(
     - `length`: of a window (s); a few times shorter than errors take to grow tenfold.
     - `noise`: standard deviations of the channels, roughly.
     - `parameters`: those that are held, without bounds; by default where the model starts.
+    - `joined`: whether each window is to go on where the one before ends.
     """
     if not length > 0:
         raise ValueError(f"window must be a positive time (s); got {length}.")
@@ -75,7 +78,8 @@ def shooting_problem(
         held = (shared.start if parameters is None else parameters)[shared.of_trial(i)]
         states += _starts(model, parts[i], of_parts, i, len(records), noise, held)
         signals += of_parts
-    return make_problem(model, alone, owners=owners, states=states, signals=signals)
+    given = {"owners": owners, "states": states, "signals": signals}
+    return make_problem(model, alone, joined=joined, **given)
 
 
 def _cut(record: Record, inputs: dict[str, Signal], parts: list[Record]) -> list[dict[str, Signal]]:
@@ -109,7 +113,7 @@ def _starts(
     found: list[tuple[State, State]] = []
     single = parametrise(model.parameters, 1)
     args = model.args(single.args(held), signals[0])
-    guess = model.start.guess(index, count, args)
+    guess = guessed(model, index, count, parts[0], args)
     for part, inputs in zip(parts, signals, strict=True):
         alone = make_problem(model, [part], states=[guess], signals=[inputs])
         problem = _padded(alone, longest)

@@ -16,12 +16,13 @@ from .._solve import rollout
 from .._system import constraint_shapes
 from ._check import as_numbers, in_memory
 from ._estimate import noise_of
+from ._first_samples import guessed
 from ._held import own_fitted
 from ._initial import Start
 from ._model import Model
 from ._parametrise import parametrise
 from ._predict import predict, Prediction, start_of_trial
-from ._problem import make_problem, Problem
+from ._problem import all_signals, make_problem, Problem
 from ._record import checked, Record
 from ._signal import Signal
 from ._suitable import needing_inputs
@@ -74,6 +75,8 @@ def simulate(
     if state is not None:
         all_guesses = model
     record = times if isinstance(times, Record) else None
+    if model.start.from_samples and not fit_start:
+        model = _started(model, record)
     if record is not None and inputs is not None:
         raise ValueError("Give inputs with times, not with a record, which has its own.")
     if record is None and fit_start:
@@ -139,6 +142,17 @@ def _start(start: Start, trial: int, state: tuple[State, State] | None) -> Start
             "from 0."
         )
     return starts[trial]
+
+
+def _started(model: Model, record: Record | None) -> Model:
+    """With the start that a record's first samples say; without one, the guess."""
+    start = dataclasses.replace(model.start, from_samples=record is not None)
+    if record is not None:
+        single = parametrise(model.parameters, 1)
+        args = model.args(single.args(single.start), all_signals(model, [record])[0])
+        y, z = guessed(dataclasses.replace(model, start=start), 0, 1, record, args)
+        start = Start(y, z, start.unknown)
+    return dataclasses.replace(model, start=start)
 
 
 def _blank(

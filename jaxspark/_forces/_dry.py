@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from ._custom_types import FloatScalar, RealScalarLike
+from .._custom_types import FloatScalar, RealScalarLike
 
 
 def dry_friction(

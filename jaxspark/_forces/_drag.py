@@ -1,0 +1,67 @@
+"""Drag of a body's points through a fluid, and forces at points as generalised ones."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float
+
+from .._custom_types import State
+
+
+def drag(
+    velocities: Float[ArrayLike, "*n d"],
+    coefficients: Float[ArrayLike, "*n"],
+    normals: Float[ArrayLike, "*n d"] | None = None,
+) -> Float[Array, "*n d"]:
+    """Quadratic drag of points that move through a fluid at rest: `-c |u| u`.
+
+    For a slender arm take points along it, of Gauss and Legendre for instance, each with its
+    share of `rho C_D width length / 2`, and the normal of the arm: air hardly resists what
+    moves along (strip theory).
+
+    **Arguments:**
+
+    - `velocities`: `u`, of the points (m/s); subtract the wind.
+    - `coefficients`: `c`, of each point (N s^2/m^2).
+    - `normals`: unit vectors; then only what moves along these counts, `-c |u.n| (u.n) n`.
+
+    **Returns:** the forces (N), of the shape of the velocities.
+
+    Source: S. F. Hoerner, *Fluid-Dynamic Drag* (1965), chapter 3, with the cross-flow principle.
+    """
+    u = jnp.asarray(velocities)
+    c = jnp.asarray(coefficients, u.dtype)[..., None]
+    if normals is not None:
+        n = jnp.asarray(normals, u.dtype)
+        across = jnp.sum(u * n, -1, keepdims=True)
+        return -c * jnp.abs(across) * across * n
+    square = jnp.sum(u**2, -1, keepdims=True)
+    # The root has no derivative at rest, where that of |u| u is zero.
+    moving = square > 0
+    speed = jnp.where(moving, jnp.sqrt(jnp.where(moving, square, 1)), 0)
+    return -c * speed * u
+
+
+def generalised(
+    velocities: Callable[[State], Float[Array, "..."]],
+    z: State,
+    law: Callable[[Float[Array, "..."]], Float[Array, "..."]],
+) -> State:
+    """Forces at points as forces on coordinates: `Q = (du/dz)^T F(u)`, equal in power.
+
+    **Arguments:**
+
+    - `velocities`: those `u` of points as a function of the velocities `z` of a system (m/s), at
+        the time and coordinates at hand; or any rates, of joints for instance.
+    - `z`: the velocities of the system, an array or a PyTree.
+    - `law`: the forces `F` (N, or N m) at the points as a function of `u`, of its shape; for
+        instance a [`drag`][] or a [`friction`][].
+
+    **Returns:** the generalised forces, structured as `z`.
+
+    Source: C. Lanczos, *The Variational Principles of Mechanics* (1970), section III.1, on the
+    principle of virtual work.
+    """
+    u, transpose = jax.vjp(velocities, z)
+    return transpose(law(u))[0]

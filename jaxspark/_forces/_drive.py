@@ -1,0 +1,34 @@
+"""Drives with gears."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float
+
+
+def rotor_energy(
+    inertia: Float[ArrayLike, "..."],
+    ratio: Float[ArrayLike, "..."],
+    carrier_rate: Float[ArrayLike, "..."],
+    joint_rate: Float[ArrayLike, "..."],
+) -> Float[Array, "..."]:
+    """Kinetic energy of a rotor behind a gear: `I (W + n w)^2 / 2`, to be added to a Lagrangian.
+
+    Without it a gear of ratio `n` hides `n^2 I` at the joint, and what its carrier feels. The mass
+    of the rotor belongs to its carrier.
+
+    **Arguments:**
+
+    - `inertia`: `I`, of the rotor about its axis (kg m^2).
+    - `ratio`: `n`, rotor against carrier by joint; negative if it turns the other way.
+    - `carrier_rate`: `W`, of the body that carries the drive, about the axis (rad/s).
+    - `joint_rate`: `w`, of the joint (rad/s).
+
+    **Returns:** the energy (J).
+
+    Source: B. Siciliano, L. Sciavicco, L. Villani & G. Oriolo, *Robotics: Modelling, Planning and
+    Control* (2009), equation (7.14) and section 7.1.1, for axes that are parallel.
+    """
+    carrier_rate = jnp.asarray(carrier_rate)
+    inertia, ratio, joint_rate = (
+        jnp.asarray(x, carrier_rate.dtype) for x in (inertia, ratio, joint_rate)
+    )
+    return 0.5 * inertia * (carrier_rate + ratio * joint_rate) ** 2

@@ -1,0 +1,202 @@
+"""Consistent starts from the first samples of what was measured."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .._consistent import flat_residuals, multipliers
+from .._custom_types import State
+from .._jax_internals import depends_on
+from .._system import constraint_shapes, flatten
+from ._check import DataError
+from ._compile import compiled
+from ._model import Model
+from ._record import Record
+
+
+# Samples at the beginning of a record that a parabola is laid through, and the fewest that do.
+FIRST, FEWEST = 7, 3
+MOST_STEPS, MOST_HALVINGS = 60, 12
+# A slope counts as if it were so much less certain than a value is over the first samples.
+SLOPE = 0.1
+# Of violated constraints in the merit of a step, at least.
+LEAST_PRICE = 1e-3
+# A step that moves no coordinate by more, relative to their size, is the last.
+SMALL = 1e-10
+
+
+def guesses(
+    model: Model, records: Sequence[Record], args: Sequence[Any]
+) -> list[tuple[State, State]]:
+    """Where trials start, or nearly: the guesses of the model, or what first samples say.
+
+    **Arguments:**
+
+    - `args`: of each record, what the system's functions get at the start values.
+
+    **Raises:** `DataError` if a record has too few samples at its beginning, or no state near the
+    guess shows them.
+    """
+    pairs = enumerate(zip(records, args, strict=True))
+    return [guessed(model, k, len(records), record, args) for k, (record, args) in pairs]
+
+
+def guessed(model: Model, index: int, count: int, record: Record, args: Any) -> tuple[State, State]:
+    """The same of one of several records, or of the first window of one."""
+    given = model.start.guess(index, count, args)
+    return _matched(model, record, args, given) if model.start.from_samples else given
+
+
+def _matched(model: Model, record: Record, args: Any, guess: tuple[State, State]):
+    """The consistent state near a guess that shows the first samples of a record.
+
+    Gauss's and Newton's method: each step is the shortest of those that bring the linearised
+    sensors nearest to the samples, and hold the linearised constraints. Of the sensors that show
+    coordinates alone the slopes count, too. What no sensor shows stays as it is guessed.
+    """
+    dtype = jnp.asarray(0.0).dtype
+    like = jax.tree.map(lambda x: jnp.asarray(x, dtype), guess)
+    t = jnp.asarray(record.times[0], dtype)
+    names, still = _sensors(model, t, like, args)
+    values, slopes, sizes, span = _beginning(record, names)
+    weights = np.concatenate([1 / sizes, SLOPE * span / sizes * still])
+    target = np.concatenate([values, slopes])
+    used = np.isfinite(target) & (weights > 0)
+    if not used.any():
+        raise DataError(
+            f'record "{record.name}": none of the channels that the model predicts has '
+            f"{FEWEST} samples among its first {FIRST}. Give the start, fit.Start(y, z)."
+        )
+    unravels = [jax.flatten_util.ravel_pytree(part)[1] for part in like]
+    split = jax.flatten_util.ravel_pytree(like[0])[0].size
+    x = np.concatenate([np.asarray(jax.flatten_util.ravel_pytree(part)[0]) for part in like])
+
+    def look(x):
+        shown, held, J, C = map(np.asarray, _linearised(model, names, still, t, like, x, args))
+        r = np.where(used, weights * (shown - np.where(used, target, 0)), 0)
+        return r, held, np.where(used, weights, 0)[:, None] * J, C
+
+    x, r = _search(look, x, record)
+    shown = float(np.sqrt(np.mean(r[: len(names)] ** 2)))
+    if not shown < 0.1:
+        raise DataError(
+            f'record "{record.name}": no consistent state near the guess of the start shows its '
+            f"first samples; the nearest misses by {shown:.2g} of how far the channels vary. Give "
+            "another guess, fit.Start.from_channels(y, z), or start values of sensor parameters."
+        )
+    return unravels[0](jnp.asarray(x[:split])), unravels[1](jnp.asarray(x[split:]))
+
+
+def _search(look: Any, x: np.ndarray, record: Record) -> tuple[np.ndarray, np.ndarray]:
+    """Steps that get shorter until they reduce the merit, an l1 penalty of the constraints."""
+    r, held, J, C = look(x)
+    for _ in range(MOST_STEPS):
+        step = _step(r, held, J, C)
+        size = np.abs(step).max(initial=0)
+        if not np.isfinite(size):
+            raise DataError(
+                f'record "{record.name}": sensors or constraints are not finite near the guess of '
+                "the start. Move it."
+            )
+        if size <= SMALL * (1 + np.abs(x).max(initial=0)):
+            break
+        multipliers = np.linalg.lstsq(C.T, -J.T @ (r + J @ step), rcond=None)[0]
+        price = max(2 * np.abs(multipliers).max(initial=0), LEAST_PRICE)
+        merit = lambda r, held: 0.5 * r @ r + price * np.abs(held).sum()
+        for halving in range(MOST_HALVINGS):
+            tried = look(x + step / 2**halving)
+            if merit(tried[0], tried[1]) < merit(r, held):
+                break
+        else:
+            break
+        x, (r, held, J, C) = x + step / 2**halving, tried
+    return x, r
+
+
+def _step(r, held, J, C) -> np.ndarray:
+    """The shortest `d` that minimises `|r + J d|` among those with `held + C d` smallest."""
+    onto = -np.linalg.lstsq(C, held, rcond=None)[0]
+    _, s, right = np.linalg.svd(C)
+    rank = int(np.sum(s > 1e-10 * s.max(initial=0)))
+    null = right[rank:].T
+    return onto - null @ np.linalg.lstsq(J @ null, r + J @ onto, rcond=1e-8)[0]
+
+
+def _sensors(model: Model, t: Any, like: Any, args: Any) -> tuple[tuple[str, ...], np.ndarray]:
+    """The names of the sensors, and which of them show coordinates alone."""
+    lam, psi = jax.tree.map(
+        jnp.asarray, constraint_shapes(model.system, t, *like, args)
+    )
+    names = tuple(eqx.filter_eval_shape(model.observed, t, *like, lam, psi, args))
+    arrays, rest = eqx.partition((t, like[0], args), eqx.is_array)
+    still = []
+    for name in names:
+
+        def shown(z, forces, arrays, name=name):
+            t, y, args = eqx.combine(arrays, rest)
+            return jnp.asarray(model.observed(t, y, z, *forces, args)[name])
+
+        still.append(not depends_on(shown, like[1], (lam, psi), arrays, which=(0, 1)))
+    return names, np.array(still)
+
+
+def _beginning(record: Record, names: tuple[str, ...]):
+    """Of each channel its value and slope at the start, how far it varies, and the time so used."""
+    values, slopes, sizes = (np.full(len(names), x) for x in (np.nan, np.nan, 1.0))
+    span = record.times[min(FIRST, record.num_samples) - 1] - record.times[0]
+    for j, name in enumerate(names):
+        channel = record.channels.get(name)
+        if channel is None:
+            continue
+        present = channel[np.isfinite(channel)]
+        spread = float(np.std(present))
+        sizes[j] = spread or float(np.abs(present).max(initial=0)) or 1.0
+        first = channel[:FIRST]
+        there = np.isfinite(first)
+        if there.sum() < FEWEST:
+            continue
+        t = record.times[:FIRST][there] - record.times[0]
+        # A parabola through few samples is as noisy as they are, and more at their end.
+        degree = 2 if there.sum() > FEWEST + 1 else 1
+        slopes[j], values[j] = np.polyfit(t / span, first[there], degree)[-2:]
+        slopes[j] /= span
+    return values, slopes, sizes, span
+
+
+@compiled
+def _linearised(
+    model: Model, names: Any, still: Any, t: Any, like: Any, x: Float[Array, " n"], args: Any
+):
+    """What sensors show and its rate; the constraints; and the Jacobians of both."""
+    del still
+    unravel_y, unravel_z = (jax.flatten_util.ravel_pytree(part)[1] for part in like)
+    split = jax.flatten_util.ravel_pytree(like[0])[0].size
+
+    def of(x):
+        y, z = x[:split], x[split:]
+        flat, _, _ = flatten(model.system, t, unravel_y(y), unravel_z(z), args)
+
+        def shown(t, y):
+            states = unravel_y(y), unravel_z(z)
+            found = forces(t, *states)
+            return model.channels(model.observed(t, *states, *found, args), names)
+
+        def forces(t, y, z):
+            shapes = jax.tree.map(jnp.asarray, constraint_shapes(model.system, t, y, z, args))
+            if not model.needs_multipliers(t, y, z, *shapes, args):
+                return shapes
+            found = multipliers(model.system, t, y, z, args)
+            return found.lam, found.psi
+
+        along = jnp.ones_like(t), flat.velocity(t, y, z)
+        value, rate = jax.jvp(shown, (t, y), along)
+        return jnp.concatenate([value, rate]), jnp.concatenate(flat_residuals(flat, t, y, z))
+
+    (shown, held), (J, C) = of(x), jax.jacfwd(of)(x)
+    return shown, held, J, C
