@@ -18,6 +18,11 @@ from ._fit import Fit as Fit
 from ._inertia import PlanarBody as PlanarBody, RigidBody as RigidBody
 from ._initial import Start as Start
 from ._intervals import intervals as intervals, intervals_in as intervals_in
+from ._left_out import (
+    cross_validate as cross_validate,
+    CrossValidation as CrossValidation,
+    rms_of as rms_of,
+)
 from ._log_density import log_density as log_density
 from ._model import Model as Model
 from ._multistart import multistart as multistart

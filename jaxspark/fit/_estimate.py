@@ -118,7 +118,7 @@ def estimate(
     state = _iterate(problem, state, options, history, max_iterations, keep, progress)
     seconds = time.perf_counter() - begun
     state, problem = at_home(state, mesh), dataclasses.replace(problem, mesh=own_part(mesh))
-    fit = Fit(model, tuple(records), problem, options, state, tuple(history), seconds)
+    fit = Fit(model, tuple(records), problem, options, state, tuple(history), seconds, window)
     return _verdict(fit, throw)
 
 

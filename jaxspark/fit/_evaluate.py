@@ -94,7 +94,8 @@ def sensitivities(problem: Problem, u: Float[Array, " p"]) -> Sensitivities:
 
     following = jax.tree.map(lambda x: jnp.roll(x, -1, 0), problem.tangents)
     operands = u[problem.local()], problem.tangents, following, problem.data
-    return each(of_trial, problem.mesh, problem, *operands)
+    columns = None if reverse else operands[0].shape[1]
+    return each(of_trial, problem.mesh, problem, *operands, columns=columns)
 
 
 simulated = compiled(sensitivities)

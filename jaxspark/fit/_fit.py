@@ -38,6 +38,7 @@ class Fit:
         for each channel whose noise is estimated its degrees of freedom times the logarithm of its
         standard deviation, relative to how far the channel varies.
     - `seconds`: wall time, compilation included.
+    - `window`: length of windows (s), if there were any.
     """
 
     model: Model
@@ -47,6 +48,7 @@ class Fit:
     state: State
     history: tuple[float, ...]
     seconds: float
+    window: float | None = None
 
     def __repr__(self) -> str:
         values = [f"{name} = {value:.6g}" for name, value in self.values.items()]
@@ -169,6 +171,18 @@ class Fit:
             warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
             found = findings(fit, held, profiles, level)
         return dataclasses.replace(found, trials=tuple(map(measured_only, found.trials)))
+
+    def predict(self, records: Record | list[Record] | tuple[Record, ...]) -> "tuple[Any, ...]":
+        """What the model says of records that were not fitted.
+
+        Their starts, if unknown, and parameters of their own are estimated from them, with all
+        that records share as it was found.
+
+        **Returns:** a [`jaxspark.fit.Trial`][] for each; see [`jaxspark.fit.rms_of`][].
+        """
+        from ._left_out import predicted
+
+        return tuple(predicted(self, [records] if isinstance(records, Record) else list(records)))
 
     def report(self, folder: str | Path, **options: Any) -> Path:
         """Write the report, `report.html` and `report.json`; options as for `findings`.

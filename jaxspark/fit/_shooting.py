@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from .._custom_types import State
 from ._first_samples import guessed
-from ._held import fitted_from
+from ._held import fitted_from, MOST
 from ._model import Model
 from ._parametrise import parametrise
 from ._predict import predict
@@ -80,6 +80,17 @@ def shooting_problem(
         signals += of_parts
     given = {"owners": owners, "states": states, "signals": signals}
     return make_problem(model, alone, joined=joined, **given)
+
+
+def own_of_windows(
+    model: Model, record: Record, length: float, noise: Any, shared: Float[Array, " q"]
+) -> tuple[Problem, Float[Array, " p"]]:
+    """A record in windows that need not join, and its unknowns: its own are fitted, others held."""
+    single = parametrise(model.parameters, 1)
+    held = single.start.at[: shared.size].set(shared)
+    problem = shooting_problem(model, [record], length, np.asarray(noise), held, joined=False)
+    u = problem.start.at[: shared.size].set(shared)
+    return problem, fitted_from(problem, u, jnp.asarray(noise), shared.size, MOST).u
 
 
 def _cut(record: Record, inputs: dict[str, Signal], parts: list[Record]) -> list[dict[str, Signal]]:

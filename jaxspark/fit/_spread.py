@@ -13,6 +13,8 @@ from .._devices import as_mesh, split
 
 
 T = TypeVar("T")
+# Lanes times columns of Jacobians that a CPU does at a time.
+TOGETHER = 4
 
 
 def mesh_of(devices: Any) -> Mesh | None:
@@ -20,10 +22,21 @@ def mesh_of(devices: Any) -> Mesh | None:
     return None if devices is None else as_mesh(devices)
 
 
-def each(function: Callable[..., T], mesh: Mesh | None, shared: Any, *operands: Any) -> T:
+def each(
+    function: Callable[..., T],
+    mesh: Mesh | None,
+    shared: Any,
+    *operands: Any,
+    columns: int | None = None,
+) -> T:
     """`function(shared, *lane)` of the lanes of a batch, on a mesh if there is one.
 
     Results are on all of the mesh. The function closes over no arrays.
+
+    **Arguments:**
+
+    - `columns`: of a Jacobian that the function finds forward. A CPU then does few lanes at a time:
+        arrays of all lanes cost more than loops, and compile for longer.
     """
     arrays, static = eqx.partition(shared, eqx.is_array)
 
@@ -32,7 +45,11 @@ def each(function: Callable[..., T], mesh: Mesh | None, shared: Any, *operands: 
 
     axes = (None, *(0 for _ in operands))
     if mesh is None:
-        return jax.vmap(one, axes)(arrays, *operands)
+        if columns is None or jax.default_backend() != "cpu":
+            return jax.vmap(one, axes)(arrays, *operands)
+        together = max(1, TOGETHER // max(columns, 1))
+        along = lambda lane: one(arrays, *lane)
+        return jax.lax.map(along, operands, batch_size=together if together > 1 else None)
     results = split(one, axes, mesh, (arrays, *operands))
     return jax.lax.with_sharding_constraint(results, NamedSharding(mesh, PartitionSpec()))
 

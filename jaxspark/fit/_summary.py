@@ -18,14 +18,14 @@ from ._combinations import unidentifiable_words
 from ._compile import compiled
 from ._correlated import correlated_errors
 from ._doubts import criteria_of, doubts, hold_out_of
-from ._findings import Channel, Estimate, Findings, Profile, Trial
+from ._findings import Estimate, Findings, Profile
 from ._fit import Fit
-from ._held import own_fitted
 from ._intervals import intervals, intervals_in
-from ._predict import predict, Prediction, simulate, start_of_trial
+from ._left_out import predicted
+from ._predict import start_of_trial
 from ._problem import Problem
 from ._record import Record
-from ._whiteness import r_squared, whiteness
+from ._trials import trials_of
 
 
 # Of the range between bounds: nearer than this an estimate is at a bound.
@@ -42,11 +42,10 @@ def findings(
         count = len(fit.records)
         fit, held = dataclasses.replace(fit, records=tuple(records[:count])), records[count:]
     known = fit.uncertainty
-    trials = _trials(fit, fit.problem, fit.state.u, fit.prediction, fit.records, False)
+    trials = trials_of(fit, fit.problem, fit.state.u, fit.prediction, fit.records, False)
     free = _estimates(fit, level, correlated_errors(fit, trials))
     starts = _initial_states(fit, level)
-    for record in held:
-        trials += _predicted(fit, record)
+    trials += predicted(fit, held)
     fixed = tuple(
         Estimate(name, unit, value, value, np.nan, np.nan, np.nan, fixed=True)
         for name, unit, value in fit.problem.shared.fixed
@@ -183,72 +182,3 @@ def _start_derivatives(problem: Problem, u: Any):
     guess = jnp.concatenate([problem.tangents.y, problem.tangents.z], 1)
     values, slopes = jax.vmap(both)(u[problem.local()], problem.tangents, problem.data.inputs)
     return guess, values, slopes
-
-
-def _predicted(fit: Fit, record: Record) -> list[Trial]:
-    """A record that was not fitted: what is its own alone, start and parameters, is."""
-    shared = fit.state.u[: fit.problem.shared.num_shared]
-    problem, u = own_fitted(fit.model, record, fit.state.sigma, shared)
-    return _trials(fit, problem, u, predict(problem, u), [record], True)
-
-
-def _trials(
-    fit: Fit,
-    problem: Problem,
-    u: Any,
-    prediction: Prediction,
-    records: Sequence[Record],
-    held_out: bool,
-) -> list[Trial]:
-    values = np.asarray(prediction.values)
-    points = None if fit.model.points is None else np.asarray(_points(problem, u))
-    found = []
-    for i, record in enumerate(records):
-        windows = [k for k, owner in enumerate(problem.owners) if owner == i]
-        joined = _joined(problem, values, windows, record.num_samples)
-        channels = tuple(
-            _channel(fit, record, name, joined[:, j]) for j, name in enumerate(problem.channels)
-        )
-        seen = None if points is None else _joined(problem, points, windows, record.num_samples)
-        found.append(Trial(record.name, record.times, channels, held_out, seen))
-    return found
-
-
-def _joined(problem: Problem, values: np.ndarray, windows: list[int], count: int) -> np.ndarray:
-    """What belongs to the samples of a record, from its windows."""
-    parts, left = [], count
-    for k in windows:
-        part = values[k] if not parts else values[k][1:]
-        steps = int(np.asarray(problem.data.last[k]))
-        at = np.asarray(problem.data.at[k])
-        used = int(np.searchsorted(at, steps)) + 1 - (1 if parts else 0)
-        parts.append(part[: min(used, left)])
-        left -= len(parts[-1])
-    return np.concatenate(parts)
-
-
-def _channel(fit: Fit, record: Record, name: str, predicted: Float[np.ndarray, " n"]) -> Channel:
-    measured = record.channels[name]
-    return Channel(
-        name,
-        record.units.get(name, ""),
-        measured,
-        predicted,
-        fit.sigma[name],
-        r_squared(measured, predicted),
-        whiteness(measured - predicted, times=record.times),
-    )
-
-
-@compiled
-def _points(problem: Problem, u: Any):
-    """Where the points of the mechanism are at the samples of all trials."""
-    points = problem.model.points
-    assert points is not None
-
-    def of_trial(x, at, data):
-        motion = simulate(problem, x, at, data)
-        ts, ys = jax.tree.map(lambda leaf: leaf[data.at], (data.ts, motion.ys))
-        return jax.vmap(lambda t, y: jnp.asarray(points(t, y, motion.args)))(ts, ys)
-
-    return jax.vmap(of_trial)(u[problem.local()], problem.tangents, problem.data)
