@@ -4,6 +4,7 @@ from ._check import DataError as DataError, DataWarning as DataWarning
 from ._checkpoint import CheckpointError as CheckpointError
 from ._combinations import Directions as Directions, unidentifiable_words as unidentifiable_words
 from ._covariance import Information as Information, newey_west as newey_west
+from ._each import each as each, Table as Table
 from ._estimate import estimate as estimate, FitError as FitError
 from ._findings import (
     Channel as Channel,

@@ -8,7 +8,6 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from .._consistent import flat_residuals, multipliers
 from .._custom_types import State
@@ -16,6 +15,7 @@ from .._jax_internals import depends_on
 from .._system import constraint_shapes, flatten
 from ._check import DataError
 from ._compile import compiled
+from ._lockstep import batched, over, together
 from ._model import Model
 from ._record import Record
 
@@ -27,6 +27,8 @@ MOST_STEPS, MOST_HALVINGS = 60, 12
 SLOPE = 0.1
 # Of violated constraints in the merit of a step, at least.
 LEAST_PRICE = 1e-3
+# By how much of how far channels vary a start may miss their first samples.
+MOST_MISSED = 0.1
 # A step that moves no coordinate by more, relative to their size, is the last.
 SMALL = 1e-10
 
@@ -43,27 +45,60 @@ def guesses(
     **Raises:** `DataError` if a record has too few samples at its beginning, or no state near the
     guess shows them.
     """
-    pairs = enumerate(zip(records, args, strict=True))
-    return [guessed(model, k, len(records), record, args) for k, (record, args) in pairs]
+    start, count = model.start, len(records)
+    given = [start.guess(k, count, args[k]) for k in range(count)]
+    return _matched(model, records, args, given) if start.from_samples else given
 
 
 def guessed(model: Model, index: int, count: int, record: Record, args: Any) -> tuple[State, State]:
     """The same of one of several records, or of the first window of one."""
     given = model.start.guess(index, count, args)
-    return _matched(model, record, args, given) if model.start.from_samples else given
+    return _matched(model, [record], [args], [given])[0] if model.start.from_samples else given
 
 
-def _matched(model: Model, record: Record, args: Any, guess: tuple[State, State]):
-    """The consistent state near a guess that shows the first samples of a record.
+def _matched(
+    model: Model,
+    records: Sequence[Record],
+    args: Sequence[Any],
+    given: Sequence[tuple[State, State]],
+) -> list[tuple[State, State]]:
+    """The consistent states near guesses that show the first samples of records.
 
     Gauss's and Newton's method: each step is the shortest of those that bring the linearised
     sensors nearest to the samples, and hold the linearised constraints. Of the sensors that show
     coordinates alone the slopes count, too. What no sensor shows stays as it is guessed.
     """
     dtype = jnp.asarray(0.0).dtype
-    like = jax.tree.map(lambda x: jnp.asarray(x, dtype), guess)
-    t = jnp.asarray(record.times[0], dtype)
-    names, still = _sensors(model, t, like, args)
+    first = jax.tree.map(lambda x: jnp.asarray(x, dtype), given[0])
+    unravels = [jax.flatten_util.ravel_pytree(part)[1] for part in first]
+    split = jax.flatten_util.ravel_pytree(first[0])[0].size
+    names, still = _sensors(model, jnp.asarray(records[0].times[0], dtype), first, args[0])
+    ts = jnp.asarray([record.times[0] for record in records], dtype)
+    stacked, axes = batched(args)
+
+    def look(xs):
+        found = _linearised(model, names, ts, first, jnp.asarray(xs), stacked, axes)
+        return list(zip(*map(np.asarray, found), strict=True))
+
+    lanes = [
+        _search(_flat(state), record, names, still)
+        for record, state in zip(records, given, strict=True)
+    ]
+    found = together(lanes, look)
+    return [(unravels[0](jnp.asarray(x[:split])), unravels[1](jnp.asarray(x[split:]))) for x in found]
+
+
+def _flat(state: tuple[State, State]) -> np.ndarray:
+    return np.concatenate(
+        [np.ravel(np.asarray(leaf, float)) for part in state for leaf in jax.tree.leaves(part)]
+    )
+
+
+def _search(x: np.ndarray, record: Record, names: tuple[str, ...], still: np.ndarray) -> Any:
+    """Steps that get shorter until they reduce the merit, an l1 penalty of the constraints.
+
+    It yields where to evaluate sensors and constraints, and returns the state.
+    """
     values, slopes, sizes, span = _beginning(record, names)
     weights = np.concatenate([1 / sizes, SLOPE * span / sizes * still])
     target = np.concatenate([values, slopes])
@@ -73,29 +108,13 @@ def _matched(model: Model, record: Record, args: Any, guess: tuple[State, State]
             f'record "{record.name}": none of the channels that the model predicts has '
             f"{FEWEST} samples among its first {FIRST}. Give the start, fit.Start(y, z)."
         )
-    unravels = [jax.flatten_util.ravel_pytree(part)[1] for part in like]
-    split = jax.flatten_util.ravel_pytree(like[0])[0].size
-    x = np.concatenate([np.asarray(jax.flatten_util.ravel_pytree(part)[0]) for part in like])
+    weights, target = np.where(used, weights, 0), np.where(used, target, 0)
 
-    def look(x):
-        shown, held, J, C = map(np.asarray, _linearised(model, names, still, t, like, x, args))
-        r = np.where(used, weights * (shown - np.where(used, target, 0)), 0)
-        return r, held, np.where(used, weights, 0)[:, None] * J, C
+    def residuals(found):
+        shown, held, J, C = found
+        return np.where(used, weights * (shown - target), 0), held, weights[:, None] * J, C
 
-    x, r = _search(look, x, record)
-    shown = float(np.sqrt(np.mean(r[: len(names)] ** 2)))
-    if not shown < 0.1:
-        raise DataError(
-            f'record "{record.name}": no consistent state near the guess of the start shows its '
-            f"first samples; the nearest misses by {shown:.2g} of how far the channels vary. Give "
-            "another guess, fit.Start.from_channels(y, z), or start values of sensor parameters."
-        )
-    return unravels[0](jnp.asarray(x[:split])), unravels[1](jnp.asarray(x[split:]))
-
-
-def _search(look: Any, x: np.ndarray, record: Record) -> tuple[np.ndarray, np.ndarray]:
-    """Steps that get shorter until they reduce the merit, an l1 penalty of the constraints."""
-    r, held, J, C = look(x)
+    r, held, J, C = residuals((yield x))
     for _ in range(MOST_STEPS):
         step = _step(r, held, J, C)
         size = np.abs(step).max(initial=0)
@@ -108,15 +127,23 @@ def _search(look: Any, x: np.ndarray, record: Record) -> tuple[np.ndarray, np.nd
             break
         multipliers = np.linalg.lstsq(C.T, -J.T @ (r + J @ step), rcond=None)[0]
         price = max(2 * np.abs(multipliers).max(initial=0), LEAST_PRICE)
-        merit = lambda r, held: 0.5 * r @ r + price * np.abs(held).sum()
+        before = 0.5 * r @ r + price * np.abs(held).sum()
         for halving in range(MOST_HALVINGS):
-            tried = look(x + step / 2**halving)
-            if merit(tried[0], tried[1]) < merit(r, held):
+            there = x + step / 2**halving
+            tried = residuals((yield there))
+            if 0.5 * tried[0] @ tried[0] + price * np.abs(tried[1]).sum() < before:
                 break
         else:
             break
-        x, (r, held, J, C) = x + step / 2**halving, tried
-    return x, r
+        x, (r, held, J, C) = there, tried
+    shown = float(np.sqrt(np.mean(r[: len(names)] ** 2)))
+    if not shown < MOST_MISSED:
+        raise DataError(
+            f'record "{record.name}": no consistent state near the guess of the start shows its '
+            f"first samples; the nearest misses by {shown:.2g} of how far the channels vary. Give "
+            "another guess, fit.Start.from_channels(y, z), or start values of sensor parameters."
+        )
+    return x
 
 
 def _step(r, held, J, C) -> np.ndarray:
@@ -170,15 +197,12 @@ def _beginning(record: Record, names: tuple[str, ...]):
 
 
 @compiled
-def _linearised(
-    model: Model, names: Any, still: Any, t: Any, like: Any, x: Float[Array, " n"], args: Any
-):
-    """What sensors show and its rate; the constraints; and the Jacobians of both."""
-    del still
+def _linearised(model: Model, names: Any, ts: Any, like: Any, xs: Any, args: Any, axes: Any):
+    """Of all records what sensors show and its rate; the constraints; and the Jacobians of both."""
     unravel_y, unravel_z = (jax.flatten_util.ravel_pytree(part)[1] for part in like)
     split = jax.flatten_util.ravel_pytree(like[0])[0].size
 
-    def of(x):
+    def of(x, t, args):
         y, z = x[:split], x[split:]
         flat, _, _ = flatten(model.system, t, unravel_y(y), unravel_z(z), args)
 
@@ -198,5 +222,8 @@ def _linearised(
         value, rate = jax.jvp(shown, (t, y), along)
         return jnp.concatenate([value, rate]), jnp.concatenate(flat_residuals(flat, t, y, z))
 
-    (shown, held), (J, C) = of(x), jax.jacfwd(of)(x)
-    return shown, held, J, C
+    def both(x, t, args):
+        (shown, held), (J, C) = of(x, t, args), jax.jacfwd(of)(x, t, args)
+        return shown, held, J, C
+
+    return over(both, axes, xs, ts, args)

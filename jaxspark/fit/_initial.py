@@ -1,6 +1,6 @@
 """Where a trial starts: given, or unknown and consistent by construction."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -15,6 +15,7 @@ from .._custom_types import Args, BoolScalar, FloatScalar, State
 from .._implicit import iterate
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 from ._compile import compiled
+from ._lockstep import batched, over, together
 
 
 MOST_CORRECTIONS = 30
@@ -133,6 +134,46 @@ class Tangent(eqx.Module):
         return jnp.concatenate(along)
 
 
+def tangents(
+    system: AbstractConstrainedSystem,
+    ts: Sequence[float],
+    states: Sequence[tuple[State, State]],
+    args: Sequence[Args],
+    unknown: Sequence[str],
+) -> list[Tangent]:
+    """The consistent states near guesses, and the tangent spaces there.
+
+    **Arguments:** of each trial its initial time, guess, args, and what of it is unknown.
+
+    **Raises:** `RuntimeError` if a guess cannot be projected onto the constraints, with the number
+    of the trial as its attribute `lane`.
+    """
+    guesses = [(as_state("y", y), as_state("z", z)) for y, z in states]
+    dtype = jnp.result_type(*jax.tree.leaves(guesses[0][0]))
+    unravels = [jax.flatten_util.ravel_pytree(part)[1] for part in guesses[0]]
+    split = jax.flatten_util.ravel_pytree(guesses[0][0])[0].size
+    first = as_args(args[0], dtype)
+    own = [first if each is args[0] else as_args(each, dtype) for each in args]
+    stacked, axes = batched(own)
+    times = jnp.asarray(ts, dtype)
+
+    def look(xs):
+        parts = jnp.asarray(xs[:, :split], dtype), jnp.asarray(xs[:, split:], dtype)
+        found = _linearised(system, times, *parts, guesses[0], stacked, axes)
+        return list(zip(*map(np.asarray, found), strict=True))
+
+    def search(k, y, z):
+        guess = (np.ravel(np.asarray(leaf)) for part in (y, z) for leaf in jax.tree.leaves(part))
+        failed = lambda y, z: project(
+            system, times[k], unravels[0](jnp.asarray(y)), unravels[1](jnp.asarray(z)), own[k],
+            metric="identity",
+        )  # fmt: skip
+        x = np.concatenate(list(guess)).astype(dtype)
+        return _tangent(x, split, times[k], unknown[k], failed)
+
+    return together([search(k, *guess) for k, guess in enumerate(guesses)], look)
+
+
 def tangent(
     system: AbstractConstrainedSystem,
     t: float,
@@ -141,20 +182,21 @@ def tangent(
     args: Args,
     unknown: str = "both",
 ) -> Tangent:
-    """The consistent state near a guess, and the tangent space there.
+    """The same of one trial."""
+    return tangents(system, [t], [(y, z)], [args], [unknown])[0]
 
-    **Raises:** `RuntimeError` if the guess cannot be projected onto the constraints.
+
+def _tangent(x: np.ndarray, split: int, t: FloatScalar, unknown: str, failed: Any) -> Any:
+    """One search: it yields where to evaluate constraints, and returns the tangent space.
+
+    **Arguments:**
+
+    - `failed`: raises the error of a state that cannot be projected.
     """
-    y, z = as_state("y", y), as_state("z", z)
-    dtype = jnp.result_type(*jax.tree.leaves(y))
-    args, t0 = as_args(args, dtype), jnp.asarray(t, dtype)
-    unravel_y, unravel_z = (jax.flatten_util.ravel_pytree(part)[1] for part in (y, z))
-    y, z = (np.array(jax.flatten_util.ravel_pytree(part)[0]) for part in (y, z))
+    dtype = x.dtype
     for _ in range(MOST_CORRECTIONS):
-        state = unravel_y(jnp.asarray(y)), unravel_z(jnp.asarray(z))
-        found = _linearised(system, t0, state[0], state[1], args)
-        g, rates, v_z, g_y, k_z = map(np.asarray, found)
-        if not all(np.isfinite(x).all() for x in (g, rates, v_z, g_y, k_z)):
+        g, rates, v_z, g_y, k_z = yield x
+        if not all(np.isfinite(part).all() for part in (g, rates, v_z, g_y, k_z)):
             raise RuntimeError(
                 "The constraints or their derivatives are not finite at the guess of the start, "
                 "or near it: move it."
@@ -163,30 +205,37 @@ def tangent(
         _check_finite(g, rates, across, k_z)
         both = np.concatenate([across, k_z])
         dy, dz = -v_z @ _shortest(across, g), -_shortest(both, rates)
-        y, z = y + dy, z + dz
+        x = x + np.concatenate([dy, dz]).astype(dtype)
         size = np.abs(dy).max(initial=0) + np.abs(dz).max(initial=0)
-        if not size > 1e3 * np.finfo(dtype).eps * (1 + np.abs(y).max() + np.abs(z).max(initial=0)):
+        largest = np.abs(x[:split]).max() + np.abs(x[split:]).max(initial=0)
+        if not size > 1e3 * np.finfo(dtype).eps * (1 + largest):
             break
     else:
         # It says which constraint, and why.
-        project(system, t0, state[0], state[1], args, metric="identity")
+        failed(x[:split], x[split:])
         raise RuntimeError("The guess of the start cannot be made consistent.")
     along_y, along_z = v_z @ _null(across), _null(both)
     if unknown in ("velocity", "nothing"):
         along_y = along_y[:, :0]
     if unknown in ("position", "nothing"):
         along_z = along_z[:, :0]
-    arrays = (y, z, along_y, along_z, v_z @ _rows(across), _rows(both))
-    return Tangent(t0, *(jnp.asarray(x, dtype) for x in arrays))
+    arrays = (along_y, along_z, v_z @ _rows(across), _rows(both))
+    state = jnp.asarray(x[:split], dtype), jnp.asarray(x[split:], dtype)
+    return Tangent(t, *state, *(jnp.asarray(part, dtype) for part in arrays))
 
 
 @compiled
-def _linearised(system, t, y, z, args):
+def _linearised(system, ts, ys, zs, like, args, axes):
     """Residuals of `g`, then of `gdot` and `k`, and the Jacobians `v_z`, `g_y` and `k_z`."""
-    flat, y, z = flatten(system, t, y, z, args)
-    rates = jnp.concatenate([flat.holonomic_rate(t, y, z), flat.nonholonomic(t, y, z)])
-    v_z, g_y = jax.jacfwd(flat.velocity, 2)(t, y, z), jax.jacfwd(flat.holonomic, 1)(t, y)
-    return flat.holonomic(t, y), rates, v_z, g_y, jax.jacfwd(flat.nonholonomic, 2)(t, y, z)
+    unravel_y, unravel_z = (jax.flatten_util.ravel_pytree(part)[1] for part in like)
+
+    def one(t, y, z, args):
+        flat, y, z = flatten(system, t, unravel_y(y), unravel_z(z), args)
+        rates = jnp.concatenate([flat.holonomic_rate(t, y, z), flat.nonholonomic(t, y, z)])
+        v_z, g_y = jax.jacfwd(flat.velocity, 2)(t, y, z), jax.jacfwd(flat.holonomic, 1)(t, y)
+        return flat.holonomic(t, y), rates, v_z, g_y, jax.jacfwd(flat.nonholonomic, 2)(t, y, z)
+
+    return over(one, axes, ts, ys, zs, args)
 
 
 def _check_finite(*arrays: np.ndarray) -> None:

@@ -1,12 +1,10 @@
 """Records that were not fitted: their own unknowns are found, with all that is shared held."""
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -18,9 +16,10 @@ from ._held import MOST, own_fitted
 from ._iteration import iterated
 from ._levenberg import begin, State
 from ._predict import predict
-from ._problem import Data, make_problem, padded, Problem
+from ._problem import make_problem, Problem
 from ._proposal import Options
 from ._record import Record
+from ._shaped import fits, room_of, shaped
 from ._shooting import own_of_windows
 from ._trials import trials_of
 
@@ -41,10 +40,11 @@ def predicted(fit: Fit, records: Sequence[Record]) -> list[Trial]:
     for first in range(0, len(records), count):
         some = records[first : first + count]
         filled = [some[k % len(some)] for k in range(count)]
-        like = _shaped(make_problem(fit.model, filled), problem)
-        if like is None:
+        like, room = make_problem(fit.model, filled), room_of(problem)
+        if not fits(like, *room):
             found += [trial for record in some for trial in _alone(fit, record)]
             continue
+        like = shaped(like, *room)
         u = like.start.at[: like.shared.num_shared].set(fit.state.u[: like.shared.num_shared])
         own = jnp.arange(like.size) >= like.shared.num_shared
         state = _searched(like, u, fit.state.sigma, Options(jnp.ones_like(fit.options.known), own))
@@ -78,35 +78,6 @@ def _searched(problem: Problem, u: Float[Array, " p"], sigma: Any, options: Opti
         if bool(state.done) or bool(state.stuck):
             break
     return state
-
-
-def _shaped(problem: Problem, like: Problem) -> Problem | None:
-    """The same with room for as many samples and steps as another, if it needs no more."""
-    data, other = problem.data, like.data
-    steps = other.ts.shape[1] - data.ts.shape[1]
-    samples = other.at.shape[1] - data.at.shape[1]
-    inputs = [
-        (data.inputs[name].times.shape[1], signal.times.shape[1])
-        for name, signal in other.inputs.items()
-    ]
-    if min(steps, samples, *(longest - own for own, longest in inputs), 0) < 0:
-        return None
-    edge = lambda x, count: jnp.pad(x, ((0, 0), (0, count)), mode="edge")
-    zero = lambda x: jnp.pad(x, ((0, 0), (0, samples), (0, 0)))
-    longer = Data(
-        edge(data.ts, steps),
-        edge(data.at, samples),
-        data.last,
-        zero(data.measured),
-        zero(data.present),
-        {
-            name: jax.vmap(lambda signal, name=name: padded(signal, other.inputs[name].times.shape[1]))(
-                signal
-            )
-            for name, signal in data.inputs.items()
-        },
-    )  # fmt: skip
-    return dataclasses.replace(problem, data=longer)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from .._system import constraint_shapes
 from ._check import DataError, unknown
 from ._first_samples import guesses
 from ._grid import grid, stacked
-from ._initial import Start, Tangent, tangent
+from ._initial import Start, Tangent, tangents
 from ._model import Model
 from ._parametrisation import Parametrisation
 from ._parametrise import parametrise
@@ -161,13 +161,13 @@ def _tangents(model, records, states, args, links) -> Tangent:
     """Where the trials start. Windows but the first have an unknown start in any case."""
     linked = {k + 1 for k in links}
     unknown = [model.start.unknown if k not in linked else "both" for k in range(len(records))]
-    found = []
-    for record, (y, z), arg, what in zip(records, states, args, unknown, strict=True):
-        try:
-            found.append(tangent(model.system, float(record.times[0]), y, z, arg, what))
-        except RuntimeError as error:
-            error.add_note(f"This is the guess of the start of {record.name}.")
-            raise
+    times = [float(record.times[0]) for record in records]
+    try:
+        found = tangents(model.system, times, states, args, unknown)
+    except RuntimeError as error:
+        name = records[getattr(error, "lane", 0)].name
+        error.add_note(f"This is the guess of the start of {name}.")
+        raise
     if len({(at.along_y.shape, at.along_z.shape) for at in found}) > 1:
         raise ValueError(
             "The starts of the records leave different numbers of degrees of freedom: one of the "

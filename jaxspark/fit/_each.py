@@ -1,0 +1,248 @@
+"""Many records, each fitted by itself: a chunk at a time, resumable, by any number of processes."""
+
+import csv
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+from tqdm import tqdm
+
+from ._checkpoint import CheckpointError, fingerprint
+from ._estimate import initial_noise, noise_of
+from ._failure import check_whole
+from ._lane import fitted_lanes, Lanes
+from ._model import Model
+from ._problem import make_problem, Problem
+from ._record import Record
+from ._shaped import room_for, shaped
+from ._spread import mesh_of
+
+
+# How the fit of a record ended, by its code.
+STATUS = ("converged", "not converged", "no step makes it better", "not simulated from the start")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Fits of many records, a row for each; made by [`jaxspark.fit.each`][].
+
+    - `records`: their names; `names`: of the parameters; `channels`: of the records.
+    - `codes`: how each ended, an index of `STATUS`; -1 for what is not there yet.
+    - `iterations`: of each.
+    - `values`, `errors`: estimates and standard errors, infinite where a record does not tell them;
+        NaN where there was no fit.
+    - `rank`: how many combinations of all unknowns each record tells, its start included.
+    - `rms`: of residuals, of each channel (its unit).
+    """
+
+    records: tuple[str, ...]
+    names: tuple[str, ...]
+    channels: tuple[str, ...]
+    codes: Int[np.ndarray, " n"]
+    iterations: Int[np.ndarray, " n"]
+    values: Float[np.ndarray, "n p"]
+    errors: Float[np.ndarray, "n p"]
+    rank: Int[np.ndarray, " n"]
+    rms: Float[np.ndarray, "n channels"]
+
+    @property
+    def status(self) -> tuple[str, ...]:
+        """How each fit ended, in words."""
+        return tuple(STATUS[code] if code >= 0 else "not fitted yet" for code in self.codes)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __repr__(self) -> str:
+        done = int(np.sum(self.codes == 0))
+        return f"Table({len(self)} records; {done} converged; {', '.join(self.names)})"
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the table, a line for each record.
+
+        **Returns:** the path.
+        """
+        head = ["record", "status", "iterations", "rank", *self.names]
+        head += [f"{name} error" for name in self.names] + [f"{c} rms" for c in self.channels]
+        with Path(path).open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(head)
+            columns = self.records, self.status, self.iterations, self.rank
+            for k, row in enumerate(zip(*columns, strict=True)):
+                numbers = np.concatenate([self.values[k], self.errors[k], self.rms[k]])
+                writer.writerow([*row, *(repr(float(x)) for x in numbers)])
+        return Path(path)
+
+
+def each(
+    model: Model,
+    records: Sequence[Record],
+    *,
+    chunk: int = 256,
+    folder: str | Path | None = None,
+    part: tuple[int, int] = (0, 1),
+    max_iterations: int = 100,
+    progress: bool = True,
+    devices: Any = None,
+    workers: int | None = None,
+) -> Table:
+    """Estimate the parameters of a model from each of many records by itself.
+
+    As [`jaxspark.fit.estimate`][] of each record alone; a record whose fit fails is told so in its
+    row, and spoils no other. A fit that has ended takes no more time on a CPU; on a GPU those of
+    one chunk end together.
+
+    **Arguments:**
+
+    - `model`: with one start for all, or [`jaxspark.fit.Start.from_channels`][].
+    - `records`: a list, or anything with `len` and numbers in brackets: records that are read when
+        they are asked for take no memory but that of their chunk.
+    - `chunk`: how many records are arranged, and fitted, at a time.
+    - `folder`: for a file of each chunk, written when it is done. Chunks that are there are not
+        fitted again: after an interruption the same call goes on.
+    - `part`: `(k, n)`: this process fits the chunks `k`, `k + n`, ... alone, of those that are not
+        in the folder; for several hosts that share it. Rows of other chunks are those in the
+        folder, or not fitted yet. A last call without it gathers all, and fits what was lost.
+    - `max_iterations`, `progress`: as of [`jaxspark.fit.estimate`][].
+    - `devices`: to split each chunk over, as there.
+    - `workers`: threads that fit chunks side by side; by default the cores that this process may
+        use on a CPU, and one elsewhere.
+
+    **Returns:** a [`jaxspark.fit.Table`][], in the order of the records.
+
+    **Raises:** `ValueError` for wrong options, or a start that has one guess for each record;
+    `DataError` for records that do not suit the model; `CheckpointError` if a file in the folder
+    belongs to other records or another model.
+    """
+    check_whole("chunk", chunk)
+    check_whole("max_iterations", max_iterations)
+    own, count = _checked_part(part)
+    if len(model.start.alone()) > 1:
+        raise ValueError("each needs one start for all records; Start.from_channels finds theirs.")
+    firsts = list(range(0, len(records), chunk))
+    rows = _Rows(model, records, chunk, None if folder is None else Path(folder), max_iterations)
+    rows.mesh = mesh_of(devices)
+    todo = [k for k in range(len(firsts)) if k % count == own]
+    found: dict[int, Any] = {}
+    threads = _workers(workers, devices)
+    with tqdm(total=len(todo), desc="each", unit="chunk", disable=not progress) as bar:
+        # The first compiles for all.
+        for some in (todo[:1], todo[1:]):
+            with ThreadPoolExecutor(threads) as pool:
+                for k, lanes in zip(some, pool.map(rows.of, some), strict=True):
+                    found[k] = lanes
+                    bar.update()
+    for k in set(range(len(firsts))) - set(found):
+        found[k] = rows.stored(k)
+    return rows.table(found)
+
+
+def _checked_part(part: Any) -> tuple[int, int]:
+    whole = isinstance(part, tuple) and len(part) == 2 and all(isinstance(x, int) for x in part)
+    if not whole or not 0 <= part[0] < part[1]:
+        raise ValueError(f"part must be (k, n), of n parts the one numbered k from 0; got {part!r}.")
+    return part
+
+
+def _workers(workers: int | None, devices: Any) -> int:
+    if workers is not None:
+        check_whole("workers", workers)
+        return workers
+    if devices is not None or jax.default_backend() != "cpu":
+        return 1
+    available = getattr(os, "sched_getaffinity", None)
+    return len(available(0)) if available else os.cpu_count() or 1
+
+
+class _Rows:
+    """Chunks of one call: those in the folder, and those that are fitted."""
+
+    def __init__(self, model, records, chunk, folder, max_iterations):
+        self.model, self.records, self.chunk = model, records, chunk
+        self.folder, self.most, self.mesh = folder, max_iterations, None
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        first = [records[0]]
+        known, sigma = initial_noise(model, first)
+        self.known, self.room = jnp.asarray(known), None
+        problem = make_problem(model, first)
+        self.names, self.channels = problem.single.names, problem.channels
+
+    def some(self, k: int) -> list[Record]:
+        stop = min((k + 1) * self.chunk, len(self.records))
+        return [self.records[i] for i in range(k * self.chunk, stop)]
+
+    def of(self, k: int) -> tuple[list[str], Lanes]:
+        """The rows of a chunk, from the folder or fitted."""
+        some = self.some(k)
+        problem, sigma = self._arranged(some)
+        name = "" if self.folder is None else fingerprint(problem, jnp.asarray(self.most))
+        path = self._path(k)
+        if path is not None and path.exists():
+            return [record.name for record in some], _loaded(path, name)
+        lanes = fitted_lanes(problem, sigma, self.known, self.most, self.mesh)
+        lanes = Lanes(*(np.asarray(x)[: len(some)] for x in lanes))
+        if path is not None:
+            _save(path, name, lanes)
+        return [record.name for record in some], lanes
+
+    def stored(self, k: int) -> tuple[list[str], Lanes | None]:
+        """The rows of a chunk that another process fits, if it is done."""
+        path, some = self._path(k), self.some(k)
+        names = [record.name for record in some]
+        if path is None or not path.exists():
+            return names, None
+        problem, _ = self._arranged(some)
+        return names, _loaded(path, fingerprint(problem, jnp.asarray(self.most)))
+
+    def _arranged(self, some: list[Record]) -> tuple[Problem, Any]:
+        """A chunk, filled up with its first records, and the noise of each."""
+        filled = [some[i % len(some)] for i in range(min(self.chunk, len(self.records)))]
+        sigma = np.stack([noise_of(self.model, [record], self.channels) for record in filled])
+        problem = make_problem(self.model, filled)
+        room = room_for(problem)
+        return shaped(problem, *room), jnp.asarray(sigma)
+
+    def _path(self, k: int) -> Path | None:
+        return None if self.folder is None else self.folder / f"chunk-{k:06d}.npz"
+
+    def table(self, found: dict[int, Any]) -> Table:
+        names = [name for k in sorted(found) for name in found[k][0]]
+        nothing = lambda size: Lanes.nothing(size, len(self.names), len(self.channels))
+        parts = [found[k][1] or nothing(len(found[k][0])) for k in sorted(found)]
+        joined = Lanes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return Table(tuple(names), self.names, self.channels, *joined)
+
+
+def _save(path: Path, name: str, lanes: Lanes) -> None:
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with beside.open("wb") as stream:
+        np.savez(stream, fingerprint=np.array(name), **lanes._asdict())
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(beside, path)
+
+
+def _loaded(path: Path, name: str) -> Lanes:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            content: dict[str, Any] = dict(file)
+        written = str(content.pop("fingerprint"))
+        lanes = Lanes(**content)
+    except (OSError, EOFError, TypeError, ValueError, KeyError) as error:
+        raise CheckpointError(
+            f"{path}: this is no chunk of jaxspark ({error}). Delete it, or name another folder."
+        ) from None
+    if written != name:
+        raise CheckpointError(
+            f"{path}: this chunk belongs to other records, another model or other options. Delete "
+            "the folder to begin again, or name another."
+        )
+    return lanes

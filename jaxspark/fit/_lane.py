@@ -1,0 +1,121 @@
+"""The fit of one record as a program, for batches of records that have nothing in common."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+from jax.sharding import Mesh
+
+from .._custom_types import FloatScalar, IntScalar
+from ._compile import compiled
+from ._evaluate import assembled
+from ._levenberg import run, State
+from ._problem import Problem
+from ._proposal import Options, UNTOLD
+from ._spread import each
+
+
+class Lanes(NamedTuple):
+    """The columns of a [`jaxspark.fit.Table`][] but for the names."""
+
+    codes: Any
+    iterations: Any
+    values: Any
+    errors: Any
+    rank: Any
+    rms: Any
+
+    @staticmethod
+    def nothing(count: int, parameters: int, channels: int) -> "Lanes":
+        """Of records that were not fitted."""
+        none = np.full(count, -1, np.int32), np.zeros(count, np.int32)
+        unknown = (np.full((count, parameters), np.nan) for _ in range(2))
+        rank, rms = np.zeros(count, np.int32), np.full((count, channels), np.nan)
+        return Lanes(*none, *unknown, rank, rms)
+
+
+def fitted_lanes(
+    problem: Problem,
+    sigma: Float[Array, "n channels"],
+    known: Bool[Array, " channels"],
+    max_iterations: int,
+    mesh: Mesh | None,
+) -> Lanes:
+    """Fit each record of a problem by itself.
+
+    **Arguments:**
+
+    - `problem`: of as many trials, one for each record.
+    - `sigma`, `known`: of each, as of [`jaxspark.fit.estimate`][].
+    - `mesh`: the devices to split them over, if there are several.
+    """
+    one = dataclasses.replace(problem, shared=problem.single, owners=(0,), mesh=None)
+    one = dataclasses.replace(one, data=None, tangents=None)
+    most = jnp.asarray(max_iterations)
+    return _fitted(one, problem.data, problem.tangents, sigma, known, most, mesh)
+
+
+@compiled
+def _fitted(one: Any, data: Any, tangents: Any, sigma: Any, known: Any, most: Any, mesh: Any):
+    def lane(shared, data, tangent, sigma):
+        one, known, most = shared
+        data, tangent = jax.tree.map(lambda x: x[None], (data, tangent))
+        problem = dataclasses.replace(one, data=data, tangents=tangent)
+        options = Options(known, jnp.ones(problem.size, bool))
+        state = run(problem, problem.start, sigma, options, most)
+        return _row(problem, state)
+
+    columns = one.single.size + tangents.along_y.shape[-1] + tangents.along_z.shape[-1]
+    return each(lane, mesh, (one, known, most), data, tangents, sigma, columns=columns)
+
+
+def _row(problem: Problem, state: State) -> Lanes:
+    code = jnp.where(state.done, 0, jnp.where(state.stuck, 2, 1))
+    code = jnp.where(state.unknown | ~state.found.good, 3, code).astype(jnp.int32)
+    count = problem.shared.size
+    values = problem.shared.physical(state.u[:count])
+    slopes = jax.jacfwd(problem.shared.physical)(state.u[:count])
+    errors, rank = _errors(problem, state, slopes)
+    there = jnp.sum(problem.data.present, (0, 1))
+    squares = jnp.sum(state.found.difference**2, (0, 1))
+    rms = jnp.sqrt(squares / jnp.maximum(there, 1))
+    failed = code == 3
+    lost = lambda x: jnp.where(failed, jnp.nan, x)
+    rms = jnp.where(there > 0, lost(rms), jnp.nan)
+    return Lanes(code, state.iteration, lost(values), lost(errors), rank, rms)
+
+
+def _errors(
+    problem: Problem, state: State, slopes: Float[Array, "q q"]
+) -> tuple[Float[Array, " q"], IntScalar]:
+    """Standard errors of the parameters, infinite where they are not told; and the rank.
+
+    From the singular values of the weighted Jacobian with columns of unit length, as
+    [`jaxspark.fit.Information`][] finds them.
+    """
+    A, _ = assembled(problem, state.found)
+    sizes = jnp.sqrt(jnp.sum(A**2, 0))
+    sizes = jnp.where(sizes > 0, sizes, 1)
+    _, s, right = jnp.linalg.svd(A / sizes[None, :], full_matrices=True)
+    s = jnp.pad(s, (0, right.shape[0] - s.shape[0]))
+    told = s > UNTOLD[str(s.dtype)] * jnp.max(s, initial=0)
+    # Directions of the parameters' physical values along singular vectors.
+    along = slopes @ (right / sizes[None, :]).T[: slopes.shape[1]]
+    squares = jnp.sum(jnp.where(told[None, :], along / jnp.where(told, s, 1)[None, :], 0) ** 2, 1)
+    untold = jnp.sum(jnp.where(told[None, :], 0, along) ** 2, 1)
+    typical = jnp.sum(along**2, 1)
+    errors = jnp.where(untold > UNSEEN * typical, jnp.inf, jnp.sqrt(squares * _variance(problem, state)))
+    return errors, jnp.sum(told, dtype=jnp.int32)
+
+
+# Of the square of what a parameter moves: less than this along directions not told is rounding.
+UNSEEN = 1e-10
+
+
+def _variance(problem: Problem, state: State) -> FloatScalar:
+    """Of weighted residuals: one if the noise is estimated, or right."""
+    data = jnp.sum(state.found.counts)
+    return 2 * state.found.loss / jnp.maximum(data - problem.num_independent, 1)
