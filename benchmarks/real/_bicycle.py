@@ -6,9 +6,12 @@ benchmark are those of J. P. Meijaard, J. M. Papadopoulos, A. Ruina & A. L. Schw
 dynamics equations for the balance and steer of a bicycle* (2007).
 """
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 import jaxspark
 
@@ -38,36 +41,49 @@ def _about(axis, angle):
     return jnp.stack([jnp.stack(row) for row in rows])
 
 
-def _turns(q, args):
-    """Matrices of the rear wheel's plane, the rear frame and the front frame."""
-    plane = _about(2, q[2]) @ _about(0, q[3])
-    rear = plane @ _about(1, q[4])
+def _vector(*x):
+    return jnp.stack([jnp.asarray(each, float) for each in x])
+
+
+class _Moving(NamedTuple):
+    """Frames, and places and velocities of what has mass, along `x`, `y` and down (m, m/s).
+
+    Of rear wheel's plane, rear and front frame the matrices `turns` and the angular velocities in
+    the frame itself, `rates` (1/s); of rear wheel, body, fork and front wheel `places`, `moves`.
+    """
+
+    turns: tuple[Array, Array, Array]
+    rates: tuple[Array, Array, Array]
+    places: tuple[Array, Array, Array, Array]
+    moves: tuple[Array, Array, Array, Array]
+
+
+def _moving(q, v, args) -> _Moving:
+    yaw, lean, pitch = _about(2, q[2]), _about(0, q[3]), _about(1, q[4])
+    plane = yaw @ lean
+    rear = plane @ pitch
     # About the steering axis, which leans back by `lam`.
     tilt = _about(1, jnp.asarray(args["lam"]))
-    return plane, rear, rear @ tilt @ _about(2, q[5]) @ tilt.T
+    steer = tilt @ _about(2, q[5]) @ tilt.T
+    front = rear @ steer
+    of_plane = lean.T @ _vector(0.0, 0.0, v[2]) + _vector(v[3], 0.0, 0.0)
+    of_rear = pitch.T @ of_plane + _vector(0.0, v[4], 0.0)
+    of_front = steer.T @ of_rear + v[5] * tilt[:, 2]
 
+    def carried(origin, turn, rates, arm):
+        return origin[0] + turn @ arm, origin[1] + turn @ jnp.cross(rates, arm)
 
-def _places(q, args):
-    """Centres of rear wheel, rear frame, front frame and front wheel (m)."""
-    plane, rear, front = _turns(q, args)
-    ground = jnp.stack([q[0], q[1], jnp.zeros_like(q[0])])
-    vector = lambda *x: jnp.stack([jnp.asarray(each, q.dtype) for each in x])
-    hub = ground + plane @ vector(0.0, 0.0, -args["rR"])
+    ground = _vector(q[0], q[1], 0.0), _vector(v[0], v[1], 0.0)
+    up = _vector(0.0, 0.0, -args["rR"])
+    hub = carried(ground, plane, of_plane, up)
     # From the rear contact of the bicycle at rest, upright, to where the steering axis is.
-    axis = vector(args["w"] + args["c"], 0.0, 0.0)
-    from_hub = lambda x, z: vector(x, 0.0, z) - vector(0.0, 0.0, -args["rR"])
-    crown = hub + rear @ (axis - vector(0.0, 0.0, -args["rR"]))
-    body = hub + rear @ from_hub(args["xB"], args["zB"])
-    fork = crown + front @ (vector(args["xH"], 0.0, args["zH"]) - axis)
-    wheel = crown + front @ (vector(args["w"], 0.0, -args["rF"]) - axis)
-    return hub, body, fork, wheel
-
-
-def _rates(turn, q, v, args):
-    """Angular velocity in the frame of a body, from the rate of its matrix."""
-    R, dR = jax.jvp(lambda q: turn(q, args), (q,), (v,))
-    skew = R.T @ dR
-    return jnp.stack([skew[2, 1], skew[0, 2], skew[1, 0]])
+    axis = _vector(args["w"] + args["c"], 0.0, 0.0)
+    body = carried(hub, rear, of_rear, _vector(args["xB"], 0.0, args["zB"]) - up)
+    crown = carried(hub, rear, of_rear, axis - up)
+    fork = carried(crown, front, of_front, _vector(args["xH"], 0.0, args["zH"]) - axis)
+    wheel = carried(crown, front, of_front, _vector(args["w"], 0.0, -args["rF"]) - axis)
+    places, moves = zip(hub, body, fork, wheel, strict=True)
+    return _Moving((plane, rear, front), (of_plane, of_rear, of_front), places, moves)
 
 
 def _spinning(rates, spin):
@@ -82,10 +98,11 @@ def _inertia(args, name):
 
 
 def _lagrangian(t, q, v, args):
-    where, moves = jax.jvp(lambda q: jnp.stack(_places(q, args)), (q,), (v,))
-    m = jnp.stack([jnp.asarray(args[name]) for name in ("mR", "mB", "mH", "mF")])
-    energy = 0.5 * jnp.sum(m[:, None] * moves**2) + args["g"] * jnp.sum(m * where[:, 2])
-    rear, front = (_rates(lambda q, a, k=k: _turns(q, a)[k], q, v, args) for k in (1, 2))
+    at = _moving(q, v, args)
+    energy = 0.0
+    for name, place, move in zip(("mR", "mB", "mH", "mF"), at.places, at.moves, strict=True):
+        energy = energy + args[name] * (0.5 * move @ move + args["g"] * place[2])
+    _, rear, front = at.rates
     for rates, name in ((rear, "B"), (front, "H")):
         energy = energy + 0.5 * rates @ _inertia(args, name) @ rates
     for rates, spin, name in ((rear, v[6], "R"), (front, v[7], "F")):
@@ -95,28 +112,26 @@ def _lagrangian(t, q, v, args):
     return energy
 
 
-def _touching(q, args):
+def _touching(front, args):
     """From the centre of the front wheel to its lowest point (m)."""
-    axle = _turns(q, args)[2][:, 1]
-    down = jnp.array([0.0, 0.0, 1.0])
-    across = down - axle[2] * axle
+    axle = front[:, 1]
+    across = _vector(0.0, 0.0, 1.0) - axle[2] * axle
     return args["rF"] * across / jnp.sqrt(jnp.sum(across**2))
 
 
 def _on_ground(t, q, args):
-    return (_places(q, args)[3] + _touching(q, args))[2:]
+    at = _moving(q, jnp.zeros_like(q), args)
+    return (at.places[3] + _touching(at.turns[2], args))[2:]
 
 
 def _rolling(t, q, v, args):
     """What touches the ground does not slip."""
-    _, moves = jax.jvp(lambda q: jnp.stack(_places(q, args)), (q,), (v,))
-    plane, rear, front = _turns(q, args)
-    at_rear = plane @ jnp.stack([0 * q[0], 0 * q[0], args["rR"] + 0 * q[0]])
-    slips = []
-    for k, R, at, spin, hub in ((1, rear, at_rear, v[6], 0), (2, front, _touching(q, args), v[7], 3)):
-        rates = _spinning(_rates(lambda q, a, k=k: _turns(q, a)[k], q, v, args), spin)
-        slips.append((moves[hub] + jnp.cross(R @ rates, at))[:2])
-    return jnp.concatenate(slips)
+    at = _moving(q, v, args)
+    plane, rear, front = at.turns
+    below = plane @ _vector(0.0, 0.0, args["rR"])
+    first = at.moves[0] + jnp.cross(rear @ _spinning(at.rates[1], v[6]), below)
+    last = at.moves[3] + jnp.cross(front @ _spinning(at.rates[2], v[7]), _touching(front, args))
+    return jnp.concatenate([first[:2], last[:2]])
 
 
 def _steering(t, q, v, args):

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from ._words import FIT, fit_epilog, SIMULATE, SIMULATE_REST
+from ._words import CHECK, FIT, fit_epilog, SIMULATE, SIMULATE_REST
 
 
 def _number(text: str) -> float:
@@ -93,6 +93,15 @@ def fit_parser() -> argparse.ArgumentParser:
     add("--no-plots", action="store_true", help="a report without figures")
     add("--json", action="store_true", help="print the report as JSON, and nothing else")
     add("--quiet", action="store_true", help="no progress bar, and a result of one line")
+    return parser
+
+
+def check_parser() -> argparse.ArgumentParser:
+    """Of `jaxspark check`."""
+    parser = _parser("check", CHECK, fit_epilog())
+    add = parser.add_argument
+    add("data", nargs="+", type=Path, metavar="DATA.csv", help="measurements, to be checked")
+    add("--json", action="store_true", help="print what was found as JSON, and nothing else")
     return parser
 
 

@@ -9,10 +9,10 @@ import jax
 
 from .._main import main as main_job
 from ._errors import CommandError
-from ._parsers import fit_parser, simulate_parser
+from ._parsers import check_parser, fit_parser, simulate_parser
 
 
-COMMANDS = ("fit", "simulate")
+PARSERS = {"fit": fit_parser, "check": check_parser, "simulate": simulate_parser}
 INTERRUPTED = 130  # as shells have it for Ctrl-C
 
 
@@ -21,16 +21,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     **Arguments:**
 
-    - `argv`: command-line arguments, by default those of the program. If the first is `fit` or
-        `simulate`, that is done; otherwise the main job.
+    - `argv`: command-line arguments, by default those of the program. If the first is `fit`,
+        `check` or `simulate`, that is done; otherwise the main job.
 
-    **Returns:** the exit status: 0 for success, 1 if a fit or a simulation failed, 2 for wrong
+    **Returns:** the exit status: 0 for success, 1 if a fit or a simulation failed, or a check
+    found something wrong, 2 for wrong
     arguments, data or models.
     """
     argv = list(sys.argv[1:] if argv is None else argv)
-    if not argv or argv[0] not in COMMANDS:
+    if not argv or argv[0] not in PARSERS:
         return main_job(argv)
-    parser = fit_parser() if argv[0] == "fit" else simulate_parser()
+    parser = PARSERS[argv[0]]()
     options = parser.parse_intermixed_args(argv[1:])
     # A program may choose its precision; the library leaves that to its user.
     jax.config.update("jax_enable_x64", True)
@@ -40,6 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 from ._fit import fit_command
 
                 return fit_command(options)
+            if argv[0] == "check":
+                from ._check import check_command
+
+                return check_command(options)
             from ._simulate import simulate_command
 
             return simulate_command(options)

@@ -83,6 +83,13 @@ The model is a Python file; measurements are CSV files, one for each trial. The 
 confidence intervals, what the data do not tell, and how well the model explains and predicts
 go to a page, report.html, with report.json for machines."""
 
+CHECK = """\
+Look at measurements and a model before a fit.
+
+Gaps, outliers, saturated and stuck sensors, angles that wrap, wrong units and signs, rates that are
+no derivative of angles; parameters without influence, combinations that the data do not tell, with
+what to hold; records too long to be fitted as a whole."""
+
 SIMULATE = """\
 Simulate a model, or predict a measurement.
 

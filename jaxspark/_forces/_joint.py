@@ -64,7 +64,7 @@ def lugre(
         M = -(sigma_0 b + sigma_1 b' + F_v w)
 
     The bend is a coordinate without mass: in a [`jaxspark.ConstrainedSystem`][] it is a part of
-    `y`, and `velocity` returns `b'` for it. Its equation is stiff: its rate is
+    `y`, and `v` returns `b'` for it. Its equation is stiff: its rate is
     `sigma_0 |w| / G(w)`.
 
     **Arguments:**

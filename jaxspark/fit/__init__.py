@@ -1,5 +1,7 @@
 """Parameter identification: from log files to a report."""
 
+from ._base import Base as Base, base_parameters as base_parameters
+from ._before import check as check
 from ._check import DataError as DataError, DataWarning as DataWarning
 from ._checkpoint import CheckpointError as CheckpointError
 from ._combinations import Directions as Directions, unidentifiable_words as unidentifiable_words
@@ -57,6 +59,7 @@ from ._robust import (
     Huber as Huber,
     Squares as Squares,
 )
+from ._remarks import Check as Check, Remark as Remark
 from ._rows import Rows as Rows
 from ._score import (
     Criteria as Criteria,

@@ -10,6 +10,8 @@ from ._intervals import intervals as intervals, intervals_in as intervals_in
 from ._null import rounding, sparse_basis, unscaled
 
 
+# Well above the relative errors of Jacobians.
+RTOL = {"float64": 1e-9, "float32": 1e-4}
 # Cosines up to this are rounding errors.
 SMALLEST_COSINE = 1e-6
 # A direction counts as null if its singular value is below `COLLINEAR` times the largest, and its

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from tqdm import tqdm
 
 from ._checkpoint import CheckpointError, fingerprint
-from ._estimate import initial_noise, noise_of
+from ._noise import initial_noise, noise_of
 from ._failure import check_whole
 from ._lane import fitted_lanes, Lanes
 from ._model import Model

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,19 +12,22 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
+from ._before import checked_at
 from ._checkpoint import fingerprint, load, save
 from ._failure import check_unknowns, check_whole, why_not
 from ._fit import Fit
-from ._iteration import iterated
+from ._evaluate import simulated
+from ._iteration import after, iterated
 from ._levenberg import begin, minus_log_likelihood, State
 from ._model import Model
+from ._noise import initial_noise
 from ._parametrise import parametrise
-from ._problem import channel_names, make_problem, Problem
+from ._problem import make_problem, Problem
 from ._proposal import Options
 from ._record import Record
 from ._shooting import shooting_problem
 from ._spread import at_home, mesh_of, own_part, writes
-from ._suitable import as_records, check_measured, check_units, needing_inputs
+from ._suitable import as_records, needing_inputs
 
 
 class FitError(RuntimeError):
@@ -47,6 +51,7 @@ def estimate(
     progress: bool = True,
     throw: bool = True,
     devices: Any = None,
+    check: bool = True,
 ) -> Fit:
     """Estimate the parameters of a model by least squares, or a robust loss, from records.
 
@@ -77,6 +82,8 @@ def estimate(
         to rounding error. If the devices belong to several processes all of them call this with the
         same arguments, and get the same fit; `checkpoint` is a file that all can read, and the
         first writes.
+    - `check`: whether to look at data and model first, as [`jaxspark.fit.check`][] does; what it
+        says is `checked` of the fit, and the head of its report. Not with windows or devices.
 
     **Returns:** a [`jaxspark.fit.Fit`][].
 
@@ -115,43 +122,17 @@ def estimate(
         name = fingerprint(problem, u)
         state, history = load(path, name, state) or (state, history)
         keep = functools.partial(save, path, name) if writes(mesh) else None
+    checked = None
+    if check and window is None and mesh is None and not history:
+        at_start = simulated(problem, u)
+        checked = checked_at(problem, records, u, jnp.asarray(sigma), at_start)
+        state = after(problem, state, options, at_start)
+        _note(state, options, history, keep)
     state = _iterate(problem, state, options, history, max_iterations, keep, progress)
     seconds = time.perf_counter() - begun
     state, problem = at_home(state, mesh), dataclasses.replace(problem, mesh=own_part(mesh))
-    fit = Fit(model, tuple(records), problem, options, state, tuple(history), seconds, window)
+    fit = Fit(model, tuple(records), problem, options, state, tuple(history), seconds, window, checked)
     return _verdict(fit, throw)
-
-
-def initial_noise(model: Model, records: Sequence[Record]) -> tuple[list[bool], np.ndarray]:
-    """Which channels' noise is known, and where its estimation starts."""
-    records = as_records(records)
-    check_units(records)
-    names = channel_names(model, records)
-    check_measured(records, names)
-    given = dict(model.noise or {})
-    for name, value in given.items():
-        if name not in names:
-            raise ValueError(f"noise: there is no channel {name!r}; there are {', '.join(names)}.")
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"noise: {name} must be positive and finite; got {value}.")
-    return [name in given for name in names], noise_of(model, records, names)
-
-
-def noise_of(model: Model, records: Sequence[Record], names: Sequence[str]) -> np.ndarray:
-    """The noise of each channel that is given, and how far the others vary."""
-    given = dict(model.noise or {})
-    sizes = [given.get(name, _size(name, records)) for name in names]
-    return np.array(sizes)
-
-
-def _size(name: str, records: Sequence[Record]) -> float:
-    samples = [record.channels[name] for record in records if name in record.channels]
-    x = np.concatenate([np.zeros(0), *samples])
-    x = x[~np.isnan(x)]
-    if not x.size:
-        return 1.0
-    # Of a constant channel nothing is known but its size.
-    return float(np.std(x) or np.max(np.abs(x)) or 1.0)
 
 
 def _iterate(
@@ -168,14 +149,20 @@ def _iterate(
         bar.set_postfix_str("compiling, on first use")
         while not (bool(state.done) or bool(state.stuck)) and int(state.iteration) < max_iterations:
             state = iterated(problem, state, options)
-            loss = float(minus_log_likelihood(state, options))
-            if np.isfinite(loss):
-                history.append(loss)
-            if keep is not None:
-                keep(state, history)
+            loss = _note(state, options, history, keep)
             bar.update()
             bar.set_postfix_str(f"loss {loss:.6g}")
     return state
+
+
+def _note(state: State, options: Options, history: list[float], keep: Any) -> float:
+    """Keep what an iteration has reached."""
+    loss = float(minus_log_likelihood(state, options))
+    if math.isfinite(loss):
+        history.append(loss)
+    if keep is not None:
+        keep(state, history)
+    return loss
 
 
 def _verdict(fit: Fit, throw: bool) -> Fit:

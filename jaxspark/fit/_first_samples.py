@@ -29,6 +29,8 @@ SLOPE = 0.1
 LEAST_PRICE = 1e-3
 # By how much of how far channels vary a start may miss their first samples.
 MOST_MISSED = 0.1
+# Velocities that are tried to see which sensor is the derivative of which.
+PROBES = 3
 # A step that moves no coordinate by more, relative to their size, is the last.
 SMALL = 1e-10
 
@@ -227,3 +229,49 @@ def _linearised(model: Model, names: Any, ts: Any, like: Any, xs: Any, args: Any
         return shown, held, J, C
 
     return over(both, axes, xs, ts, args)
+
+
+def slopes_of_sensors(problem: Any) -> list[tuple[str, str]]:
+    """Pairs of channels of which, for the model, the second is the derivative of the first.
+
+    Told by the sensors at consistent states beside the starts, with velocities of their own.
+    """
+    model, names = problem.model, problem.channels
+    like, single = problem.like, problem.single
+    args = model.args(single.args(single.start), {k: _first(v) for k, v in problem.data.inputs.items()})
+    t = problem.tangents.t[0]
+    rng = np.random.default_rng(0)
+    y, z = (np.asarray(part[0], float) for part in (problem.tangents.y, problem.tangents.z))
+    along = np.asarray(problem.tangents.along_z[0], float)
+    xs = [
+        np.concatenate([y, z + along @ rng.standard_normal(along.shape[1])]) for _ in range(PROBES)
+    ]
+    shown = [_shown(model, names, t, like, jnp.asarray(x, t.dtype), args) for x in xs]
+    values, rates = (np.stack([np.asarray(each[k]) for each in shown]) for k in (0, 1))
+    found = []
+    for i, angle in enumerate(names):
+        for j, rate in enumerate(names):
+            size = np.abs(rates[:, i]).max()
+            if i != j and size > 0 and np.abs(rates[:, i] - values[:, j]).max() <= 1e-6 * size:
+                found.append((angle, rate))
+    return found
+
+
+def _first(signals: Any) -> Any:
+    return jax.tree.map(lambda x: x[0], signals)
+
+
+@compiled
+def _shown(model: Model, names: Any, t: Any, like: Any, x: Any, args: Any):
+    """What sensors show, and its rate while velocities stay; without multipliers."""
+    unravel_y, unravel_z = (jax.flatten_util.ravel_pytree(part)[1] for part in like)
+    split = jax.flatten_util.ravel_pytree(like[0])[0].size
+    y, z = x[:split], x[split:]
+    flat, _, _ = flatten(model.system, t, unravel_y(y), unravel_z(z), args)
+
+    def of(t, y):
+        states = unravel_y(y), unravel_z(z)
+        none = jax.tree.map(jnp.asarray, constraint_shapes(model.system, t, *states, args))
+        return model.channels(model.observed(t, *states, *none, args), names)
+
+    return jax.jvp(of, (t, y), (jnp.ones_like(t), flat.velocity(t, y, z)))

@@ -20,6 +20,7 @@ from ._predict import Prediction
 from ._problem import Problem
 from ._proposal import Options
 from ._record import Record
+from ._remarks import Check
 from ._suitable import check_units, complete, measured_only
 
 
@@ -39,6 +40,7 @@ class Fit:
         standard deviation, relative to how far the channel varies.
     - `seconds`: wall time, compilation included.
     - `window`: length of windows (s), if there were any.
+    - `checked`: what was said of data and model before the fit, a [`jaxspark.fit.Check`][].
     """
 
     model: Model
@@ -49,6 +51,7 @@ class Fit:
     history: tuple[float, ...]
     seconds: float
     window: float | None = None
+    checked: Check | None = None
 
     def __repr__(self) -> str:
         values = [f"{name} = {value:.6g}" for name, value in self.values.items()]

@@ -1,7 +1,7 @@
 """An iteration as compiled programs."""
 
 from ._compile import compiled
-from ._evaluate import simulated
+from ._evaluate import Sensitivities, simulated
 from ._levenberg import advance, judge, State
 from ._problem import Problem
 from ._proposal import Options
@@ -20,3 +20,8 @@ def iterated(problem: Problem, state: State, options: Options) -> State:
         # Samples stay on the devices of their trials.
         return _advance(problem, state, options)
     return _judge(problem, state, options, simulated(problem, state.ahead.u))
+
+
+def after(problem: Problem, state: State, options: Options, at_u: Sensitivities) -> State:
+    """The same where the model has been simulated at the step proposed, on one device."""
+    return _judge(problem, state, options, at_u)

@@ -11,11 +11,12 @@ import numpy as np
 from jaxtyping import Float
 
 from ._compile import compiled
-from ._estimate import FitError, initial_noise
+from ._estimate import FitError
 from ._failure import check_unknowns, check_whole, why_not
 from ._fit import Fit
 from ._levenberg import minus_log_likelihood, run
 from ._model import Model
+from ._noise import initial_noise
 from ._problem import make_problem, Problem
 from ._proposal import Options
 from ._record import Record

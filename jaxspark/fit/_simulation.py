@@ -15,7 +15,7 @@ from .._rollout import SolveError
 from .._solve import rollout
 from .._system import constraint_shapes
 from ._check import as_numbers, in_memory
-from ._estimate import noise_of
+from ._noise import noise_of
 from ._first_samples import guessed
 from ._held import own_fitted
 from ._initial import Start

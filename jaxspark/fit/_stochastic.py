@@ -14,12 +14,13 @@ import optax
 from tqdm import tqdm
 
 from ._compile import compiled
-from ._estimate import FitError, initial_noise
+from ._estimate import FitError
 from ._fit import Fit
 from ._iteration import iterated
 from ._levenberg import begin
 from ._log_density import trial_loss
 from ._model import Model
+from ._noise import initial_noise
 from ._predict import predict_trial, start_of_trial
 from ._problem import Problem
 from ._proposal import Options

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 
 from ._combinations import Directions, directions, relative_jacobian
 from ._covariance import (
+    RTOL,
     column_lengths,
     correlation,
     delta,
@@ -24,8 +25,6 @@ from ._problem import Problem
 from ._robust import Squares
 
 
-# Well above the relative errors of Jacobians.
-RTOL = {"float64": 1e-9, "float32": 1e-4}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,266 @@
+"""Base parameters: the combinations that motions tell, in words, and comparisons in these."""
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ._compile import compiled
+from ._covariance import RTOL
+from ._evaluate import assembled, Evaluation, sensitivities, weighted
+from ._model import Model
+from ._monomials import Invariant, invariants, terms
+from ._noise import initial_noise
+from ._null import sparse_basis
+from ._problem import make_problem, Problem
+from ._record import Record
+from ._suitable import as_records, needing_inputs
+from ._told_remarks import untold
+
+
+# Samples of each record that show which combinations act, and how many records at most.
+SAMPLES, RECORDS = 40, 2
+# Of the model's step: errors of integration depend on what the motion itself does not.
+FINER = 0.5
+# How far parameters are moved, in their coordinates, and how many points more than unknowns.
+SPREAD, MORE = 0.3, 20
+
+
+@dataclass(frozen=True, repr=False)
+class Base:
+    """What motions tell of the parameters of a model; made by [`jaxspark.fit.base_parameters`][].
+
+    - `names`: of the parameters.
+    - `units`: parameters that serve as units, one for each change of scale that leaves all motions
+        as they are: what is told is told in multiples of these.
+    - `scales`: the powers of each parameter in each of these changes.
+    - `invariants`: sums of products that the motions tell, simple parameters among them.
+    - `words`: the same in words.
+    - `rank`: how many combinations the motions tell; more than there are `words` if not all have
+        a short formula.
+    - `hold`: parameters which, held at any values, leave all others to be told.
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    scales: Float[np.ndarray, "s q"]
+    invariants: tuple[Invariant, ...]
+    words: tuple[str, ...]
+    rank: int
+    hold: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        lines = [f"The motions tell {self.rank} of {len(self.names)} combinations."]
+        if self.units:
+            lines.append(f"In units of {', '.join(self.units)}:")
+        lines += [f"  {words}" for words in self.words]
+        if len(self.words) < self.rank:
+            lines.append(f"  and {self.rank - len(self.words)} without a short formula")
+        if self.hold:
+            lines.append(f"To fit the others, hold {', '.join(self.hold)}.")
+        return "\n".join(lines)
+
+    def of(self, values: Mapping[str, float]) -> dict[str, float]:
+        """The base parameters by their words, of a full set of parameters."""
+        x = np.array([values[name] for name in self.names])
+        return {words: one.value(x) for words, one in zip(self.words, self.invariants, strict=True)}
+
+    def compare(self, a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float]:
+        """How far the base parameters of `a` are off those of `b`, relative to these.
+
+        What no motion tells, scales, is first chosen so that they agree as well as they can: by
+        medians, so that one that differs much does not move the others.
+        """
+        own, other = (np.array(list(self.of(each).values())) for each in (a, b))
+        both = np.isfinite(own / other) & (own / other > 0)
+        # How each base parameter scales: that of any of its terms.
+        powers = np.array([one.powers[0] for one in self.invariants]) @ self.scales.T
+        ratio = np.where(both, np.log(np.where(both, own / other, 1)), 0)
+        shift = np.zeros(powers.shape[1])
+        weights = both.astype(float)
+        for _ in range(50):
+            root = np.sqrt(weights)
+            shift = np.linalg.lstsq(root[:, None] * powers, root * ratio, rcond=None)[0]
+            weights = both / np.maximum(np.abs(ratio - powers @ shift), 1e-6)
+        factors = np.exp(powers @ shift)
+        return dict(zip(self.words, (own / factors / other - 1).tolist(), strict=True))
+
+
+@needing_inputs()
+def base_parameters(model: Model, records: Record | Sequence[Record], *, seed: int = 0) -> Base:
+    """Which combinations of a model's parameters motions such as the records' tell, in words.
+
+    Numerically: null spaces of exact Jacobians at random parameters near the start values, of
+    motions from where the records start. Changes of scale are null directions that are the same
+    everywhere in logarithms; of the others sums of products are found that they do not change.
+
+    **Arguments:**
+
+    - `model`: a [`jaxspark.fit.Model`][], whose free parameters are numbers other than zero.
+    - `records`: as for [`jaxspark.fit.estimate`][]; their first samples are enough.
+    - `seed`: of the random numbers.
+
+    **Returns:** a [`jaxspark.fit.Base`][]; print it.
+
+    **Raises:** `ValueError` if there is no free parameter, or one that is zero.
+
+    Source: H. Mayeda, K. Yoshida & K. Osuka, *Base parameters of manipulator dynamic models*
+    (1990), on base parameters; M. Gautier, *Numerical calculation of the base inertial parameters
+    of robots* (1991), on finding them by numbers.
+    """
+    problem, sigma = _short(model, as_records(records))
+    shared = problem.shared
+    start = np.asarray(shared.physical(shared.start), float)
+    if shared.size == 0 or np.any(start == 0):
+        raise ValueError(
+            "base_parameters needs free parameters, and start values other than zero: logarithms "
+            "and products of them are looked at."
+        )
+    points, nulls, rank = _probed(problem, sigma, np.random.default_rng(seed), 8)
+    scales = _scales(points, nulls)
+    units = _units(nulls, scales)
+    moving = _moving(nulls, units)
+    powers = terms(shared.size, moving) if moving else np.zeros((0, shared.size), int)
+    left = len(nulls[0]) - len(units)
+    if left:
+        count = -(-len(powers) // left) + MORE
+        points, nulls, rank = _probed(problem, sigma, np.random.default_rng(seed), count)
+    still = [k for k in range(shared.size) if k not in moving and k not in units]
+    alone = [Invariant(np.ones(1), np.eye(shared.size, dtype=int)[[k]]) for k in still]
+    known = np.eye(shared.size)[[*still, *units]]
+    held = [_without(null, units) for null in nulls]
+    found = invariants(powers, points, held, scales, rank - len(alone), known) if left else []
+    every = (*alone, *found)
+    words = tuple(one.words(shared.names) for one in every)
+    names = lambda which: tuple(shared.names[k] for k in which)
+    hold = _pivots(nulls[0] / points[0][None, :], units)
+    return Base(shared.names, names(units), scales, every, words, rank, names(hold))
+
+
+def _short(model: Model, records: list[Record]) -> tuple[Problem, Any]:
+    """The beginnings of a few records."""
+    short = []
+    for record in records[:RECORDS]:
+        last = record.times[min(SAMPLES, record.num_samples) - 1]
+        part = record.window(float(record.times[0]), float(last))
+        short.append(part)
+    starts = model.start.alone()
+    if len(starts) > 1:
+        start = dataclasses.replace(
+            model.start, y=[s.y for s in starts[: len(short)]], z=[s.z for s in starts[: len(short)]]
+        )
+        model = dataclasses.replace(model, start=start)
+    model = dataclasses.replace(model, step=FINER * model.step)
+    return make_problem(model, short), jnp.asarray(initial_noise(model, short)[1])
+
+
+def _probed(problem: Problem, sigma: Any, rng: np.random.Generator, count: int):
+    """Values of the parameters, null directions there in these values, and the rank.
+
+    Points where the model cannot be simulated, or whose rank is not the usual one, are left out.
+    """
+    shared = problem.shared
+    moves = SPREAD * rng.standard_normal((count, shared.size))
+    moves[0] = 0
+    u = np.asarray(problem.start)[None, :] + np.pad(moves, ((0, 0), (0, problem.size - shared.size)))
+    rows, slopes, values, good = map(np.asarray, _rows(problem, jnp.asarray(u), sigma))
+    rtol = RTOL[np.dtype(u.dtype).name]
+    found = []
+    for A, slope, x, fine in zip(rows, slopes, values, good, strict=True):
+        if fine:
+            null, rank = untold(A, shared.size, rtol)
+            found.append((x, null @ slope.T, rank))
+    if not found:
+        raise ValueError("The model cannot be simulated from its start values; see fit.simulate.")
+    ranks = [rank for _, _, rank in found]
+    most = max(set(ranks), key=ranks.count)
+    kept = [(x, null) for x, null, rank in found if rank == most]
+    return [x for x, _ in kept], [null for _, null in kept], most
+
+
+@compiled
+def _rows(problem: Problem, us: Any, sigma: Any):
+    def one(u):
+        found: Evaluation = weighted(problem, u, sigma, sensitivities(problem, u))
+        own = u[: problem.shared.size]
+        slope = jax.jacfwd(problem.shared.physical)(own)
+        return assembled(problem, found)[0], slope, problem.shared.physical(own), found.good
+
+    return jax.lax.map(one, us)
+
+
+def _scales(points: Sequence[np.ndarray], nulls: Sequence[np.ndarray]) -> Float[np.ndarray, "s q"]:
+    """Changes of logarithms that are null directions everywhere, with small whole powers."""
+    count = points[0].size
+    rests = []
+    for x, null in zip(points, nulls):
+        if not len(null):
+            return np.zeros((0, count))
+        basis = np.linalg.qr((null / x[None, :]).T)[0]
+        rests.append(np.eye(count) - basis @ basis.T)
+    _, s, right = np.linalg.svd(np.concatenate(rests))
+    common = right[s < 1e-5 * np.sqrt(len(rests))]
+    if not len(common):
+        return np.zeros((0, count))
+    basis = sparse_basis(common, 1e-6)
+    found = []
+    for row in basis:
+        row = row / np.abs(row[np.abs(row) > 1e-6]).min()
+        whole = np.round(row)
+        found.append(whole if np.abs(row - whole).max() < 1e-4 else row)
+    return np.array(found)
+
+
+def _units(nulls: Sequence[np.ndarray], scales: np.ndarray) -> tuple[int, ...]:
+    """Parameters to hold, one for each scale, such that the fewest others are left untold."""
+    size = len(scales)
+    if not size:
+        return ()
+    best = None
+    for chosen in itertools.combinations(range(scales.shape[1]), size):
+        if abs(np.linalg.det(scales[:, chosen])) < 1e-6:
+            continue
+        key = len(_moving(nulls[:3], chosen)), -max(chosen)
+        if best is None or key < best[0]:
+            best = key, chosen
+    assert best is not None
+    return best[1]
+
+
+def _without(null: np.ndarray, units: Sequence[int]) -> np.ndarray:
+    """Null directions that do not move the units."""
+    if not len(units) or not len(null):
+        return null
+    fixed = null[:, list(units)]
+    _, s, right = np.linalg.svd(fixed.T)
+    rank = int(np.sum(s > 1e-9 * s.max(initial=0)))
+    return right[rank:] @ null
+
+
+def _moving(nulls: Sequence[np.ndarray], units: Sequence[int]) -> list[int]:
+    """Parameters that null directions move while the units stay."""
+    moved = np.zeros(nulls[0].shape[1], bool)
+    for null in nulls:
+        rest = _without(null, units)
+        if len(rest):
+            rest = np.linalg.qr(rest.T)[0].T
+            moved |= np.linalg.norm(rest, axis=0) > 1e-5
+    return np.flatnonzero(moved).tolist()
+
+
+def _pivots(null: np.ndarray, units: Sequence[int]) -> list[int]:
+    """Parameters whose values fix all null directions, the units first."""
+    chosen = list(units)
+    rest = _without(null, units) if len(null) else null
+    while len(rest):
+        k = int(np.argmax(np.linalg.norm(rest, axis=0)))
+        chosen.append(k)
+        rest = _without(rest, [k])
+        rest = rest[np.linalg.norm(rest, axis=1) > 1e-9] if len(rest) else rest
+    return chosen

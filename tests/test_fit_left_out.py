@@ -1,0 +1,78 @@
+"""Records that were not fitted, and fits without some records."""
+
+import numpy as np
+import pytest
+
+import swings
+from jaxspark import fit
+from jaxspark.fit._held import own_fitted
+from jaxspark.fit._predict import predict
+
+
+TIMES = np.linspace(0.0, 2.0, 81)
+ANGLES = (0.9, 0.0), (0.3, 1.5), (-0.6, 0.8), (1.2, -0.5)
+
+
+@pytest.fixture(scope="module")
+def records():
+    return [swings.record(TIMES, *at, seed=k) for k, at in enumerate(ANGLES)]
+
+
+@pytest.fixture(scope="module")
+def model():
+    start = fit.Start.from_channels(*swings.state(0.0, 0.0))
+    return swings.model((0.0, 0.0), start=start)
+
+
+@pytest.fixture(scope="module")
+def found(model, records):
+    return fit.estimate(model, records, progress=False)
+
+
+def test_predictions_are_those_of_each_record_alone(found, model):
+    shorter = swings.record(TIMES[:60], -1.0, 0.3, seed=8)
+    others = [swings.record(TIMES, 0.5, 0.5, seed=7), shorter]
+    trials = found.predict(others)
+    assert [trial.held_out for trial in trials] == [True, True]
+    for record, trial in zip(others, trials, strict=True):
+        shared = found.state.u[: found.problem.shared.num_shared]
+        problem, u = own_fitted(model, record, found.state.sigma, shared)
+        expected = np.asarray(predict(problem, u).values[0])
+        for j, channel in enumerate(trial.channels):
+            assert channel.name == found.problem.channels[j]
+            np.testing.assert_allclose(channel.predicted, expected[: record.num_samples, j], atol=1e-7)
+    # The model is the true one: what is left is noise.
+    left = fit.rms_of(trials)
+    assert 0.8 <= left["angle"] / swings.NOISE["angle"] <= 1.2
+    # A longer record needs a program of its own.
+    longer = swings.record(np.linspace(0.0, 3.0, 121), 0.4, 0.0, seed=9)
+    assert fit.rms_of(found.predict(longer))["angle"] <= 1.3 * swings.NOISE["angle"]
+
+
+def test_folds_are_fits_without_their_records(found, model, records):
+    crossed = fit.cross_validate(found)
+    assert crossed.folds == ((0,), (1,), (2,), (3,)) and all(crossed.converged)
+    without = fit.estimate(model, records[:1] + records[2:], progress=False)
+    for name, value in without.values.items():
+        # But for degrees of freedom of the noise, which weigh the channels.
+        assert abs(crossed.values[1][name] - value) <= 0.02 * without.errors[name]
+    expected = without.predict([records[1]])[0]
+    for own, other in zip(crossed.trials[1].channels, expected.channels, strict=True):
+        np.testing.assert_allclose(own.predicted, other.predicted, atol=2e-4)
+    names = {"angle": 0.01, "rate": 0.05}
+    for name, noise in names.items():
+        assert 0.9 <= crossed.rms[name] / noise <= 1.15
+
+
+def test_folds_of_several(found):
+    crossed = fit.cross_validate(found, [[0, 1], [2, 3]])
+    assert len(crossed.trials) == 4 and len(crossed.values) == 2
+
+
+def test_errors(found, records):
+    for folds in ([[0, 0]], [[0, 1, 2, 3]], [[4]], [[]], []):
+        with pytest.raises(ValueError, match="folds are lists of numbers"):
+            fit.cross_validate(found, folds)
+    alone = fit.estimate(found.model, records[:1], progress=False)
+    with pytest.raises(ValueError, match="at least two records"):
+        fit.cross_validate(alone)
