@@ -27,6 +27,7 @@ TOPICS = (
     "speed",
     "versions",
     "fresh",
+    "real",
 )
 
 
@@ -38,10 +39,13 @@ def main() -> int:
         return _smoke()
     _stay_on_one_core()
     if arguments.command == "figures":
+        if arguments.data is not None and arguments.topic != "real":
+            raise SystemExit("--data is for the topic real.")
         if arguments.plots is not None:
             arguments.plots.mkdir(parents=True, exist_ok=True)
         topic = importlib.import_module(f"benchmarks.{arguments.topic}")
-        return 0 if report(topic.figures(arguments.only, arguments.plots)) else 1
+        options = {} if arguments.data is None else {"data": arguments.data}
+        return 0 if report(topic.figures(arguments.only, arguments.plots, **options)) else 1
     from .page import page
 
     return 0 if page(arguments.sections, arguments.out) else 1
@@ -64,6 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     figures.add_argument("topic", choices=TOPICS)
     figures.add_argument("--only", help="only the part of this name", default=None)
     figures.add_argument("--plots", help="a folder for pictures", default=None, type=pathlib.Path)
+    words = "a folder of measured records, for the topic real"
+    figures.add_argument("--data", help=words, default=None, type=pathlib.Path)
     commands.add_parser("smoke", help="run a tiny version of every benchmark")
     return parser
 
