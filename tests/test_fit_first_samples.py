@@ -64,7 +64,9 @@ def test_what_no_sensor_shows_stays():
     )
     y, z = swings.state(0.3, 0.0)
     other = swings.state(1.0, 0.5)
-    start = fit.Start.from_channels({"seen": y, "unseen": other[0]}, {"seen": z, "unseen": other[1]})
+    start = fit.Start.from_channels(
+        {"seen": y, "unseen": other[0]}, {"seen": z, "unseen": other[1]}
+    )
     made = swings.model((0.0, 0.0), system=system, observe=observe, start=start)
     of_angle = [fit.record(TIMES, {"angle": swings.swing(TIMES, 1.2, 0.4)["angle"]})]
     at = make_problem(made, of_angle).tangents

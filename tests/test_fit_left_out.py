@@ -40,7 +40,9 @@ def test_predictions_are_those_of_each_record_alone(found, model):
         expected = np.asarray(predict(problem, u).values[0])
         for j, channel in enumerate(trial.channels):
             assert channel.name == found.problem.channels[j]
-            np.testing.assert_allclose(channel.predicted, expected[: record.num_samples, j], atol=1e-7)
+            np.testing.assert_allclose(
+                channel.predicted, expected[: record.num_samples, j], atol=1e-7
+            )
     # The model is the true one: what is left is noise.
     left = fit.rms_of(trials)
     assert 0.8 <= left["angle"] / swings.NOISE["angle"] <= 1.2

@@ -31,12 +31,8 @@ def geometry(links: int) -> dict[str, Any]:
     numbers = PUBLISHED[links]
     free = {f"a{i + 1}": fit.positive(a, "m") for i, a in enumerate(numbers["a"])}
     free |= {f"L{i + 1}": fit.positive(x, "m") for i, x in enumerate(numbers["L"])}
-    free |= {
-        f"I{i + 1}": fit.positive(x, "kg m2") for i, x in enumerate(numbers["I"]) if 0 < i < 2
-    }
-    return free | {
-        f"m{i + 1}": fit.positive(m, "kg") for i, m in enumerate(numbers["m"]) if i > 1
-    }
+    free |= {f"I{i + 1}": fit.positive(x, "kg m2") for i, x in enumerate(numbers["I"]) if 0 < i < 2}
+    return free | {f"m{i + 1}": fit.positive(m, "kg") for i, m in enumerate(numbers["m"]) if i > 1}
 
 
 def viscous(links: int) -> dict[str, Any]:

@@ -5,10 +5,8 @@ Records: MultiArm-Pendulum of dynamicslab (arXiv 2205.06231), one piece of a swi
 
 import csv
 import pathlib
-from collections.abc import Sequence
 from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -67,7 +65,9 @@ def _each(args, name, count):
 
 def _lengths(args, count, last):
     """From joint to joint; of the last link as given."""
-    return jnp.stack([jnp.asarray(args[f"L{i + 1}"]) for i in range(count - 1)] + [jnp.asarray(last)])
+    return jnp.stack(
+        [jnp.asarray(args[f"L{i + 1}"]) for i in range(count - 1)] + [jnp.asarray(last)]
+    )
 
 
 def _joints(t, q, args):

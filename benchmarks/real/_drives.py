@@ -123,7 +123,9 @@ def drives(folder: pathlib.Path, tiny: bool = False) -> Iterator[Figure]:
     for i, target in enumerate(TARGET, 1):
         what = f"two drives, fitted on 00 and 02, tested on 01: rms of angle {i} (rad)"
         yield at_most(what, left[f"pos_meas{i}"], target, ".5f")
-    yield note("two drives: iterations; s, cold, fit and test", f"{len(ours.history)}; {seconds:.0f}")
+    yield note(
+        "two drives: iterations; s, cold, fit and test", f"{len(ours.history)}; {seconds:.0f}"
+    )
     for one in ours.findings().estimates:
         if one.name in ("Ir", "c1", "c2", "k1", "k2", "late"):
             what = f"two drives: {one.name}; standard error; the same for correlated residuals"

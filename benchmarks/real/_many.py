@@ -102,11 +102,15 @@ def many(tiny: bool = False) -> Iterator[Figure]:
     good = int(np.sum(table.codes == 0))
     what = f"{count} records of pendulums"
     yield Figure(f"{what}, a process lost: converged", f"{count}", f"{good}", good == count)
-    yield Figure(f"{what}: exit codes of the others", "0, 0", f"{codes[0]}, {codes[1]}", codes == (0, 0))
+    yield Figure(
+        f"{what}: exit codes of the others", "0, 0", f"{codes[0]}, {codes[1]}", codes == (0, 0)
+    )
     yield note(f"{what}: chunks there when one was lost", f"{done} of {-(-count // chunk)}")
     if tiny:
         return
-    yield at_most(f"{what}: s on two cores, compiling and the last call included", seconds, SECONDS, ".0f")
+    yield at_most(
+        f"{what}: s on two cores, compiling and the last call included", seconds, SECONDS, ".0f"
+    )
     scores = (table.values - Swings(count).truth) / table.errors
     covered = float(np.mean(np.abs(scores) < 1.96))
     yield note(f"{what}: within 1.96 standard errors", f"{covered:.4f}")

@@ -45,6 +45,7 @@ from ._prior import AbstractPrior as AbstractPrior, LogNormal as LogNormal, Norm
 from ._profile import profile as profile
 from ._read import from_dataframe as from_dataframe, read_csv as read_csv
 from ._record import Record as Record, record as record
+from ._remarks import Check as Check, Remark as Remark
 from ._report import (
     from_json as from_json,
     ReportError as ReportError,
@@ -59,7 +60,6 @@ from ._robust import (
     Huber as Huber,
     Squares as Squares,
 )
-from ._remarks import Check as Check, Remark as Remark
 from ._rows import Rows as Rows
 from ._score import (
     Criteria as Criteria,

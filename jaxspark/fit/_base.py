@@ -30,6 +30,8 @@ SAMPLES, RECORDS = 40, 2
 FINER = 0.5
 # How far parameters are moved, in their coordinates, and how many points more than unknowns.
 SPREAD, MORE = 0.3, 20
+# Points that scales are found from, and most choices of units that are tried.
+FEW, MOST_UNITS = 8, 12
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,24 +74,29 @@ class Base:
         return {words: one.value(x) for words, one in zip(self.words, self.invariants, strict=True)}
 
     def compare(self, a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float]:
-        """How far the base parameters of `a` are off those of `b`, relative to these.
+        """How far the base parameters, and units, of `a` are off those of `b`, relative to these.
 
-        What no motion tells, scales, is first chosen so that they agree as well as they can: by
-        medians, so that one that differs much does not move the others.
+        What no motion tells, scales, is first chosen so that they agree as well as they can, in the
+        sum of absolute differences: one that differs much does not move the others.
         """
-        own, other = (np.array(list(self.of(each).values())) for each in (a, b))
-        both = np.isfinite(own / other) & (own / other > 0)
-        # How each base parameter scales: that of any of its terms.
-        powers = np.array([one.powers[0] for one in self.invariants]) @ self.scales.T
-        ratio = np.where(both, np.log(np.where(both, own / other, 1)), 0)
+        size = len(self.names)
+        alone = [np.eye(size, dtype=int)[[self.names.index(name)]] for name in self.units]
+        every = [*self.invariants, *(Invariant(np.ones(1), powers) for powers in alone)]
+        x, y = (np.array([values[name] for name in self.names]) for values in (a, b))
+        own, other = (np.array([one.value(at) for one in every]) for at in (x, y))
+        # How each scales is how any of its terms does.
+        powers = np.array([one.powers[0] for one in every]) @ self.scales.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.log(own / other)
+        both = np.isfinite(ratio)
+        ratio, weights = np.where(both, ratio, 0), both.astype(float)
         shift = np.zeros(powers.shape[1])
-        weights = both.astype(float)
-        for _ in range(50):
+        for _ in range(100):
             root = np.sqrt(weights)
             shift = np.linalg.lstsq(root[:, None] * powers, root * ratio, rcond=None)[0]
-            weights = both / np.maximum(np.abs(ratio - powers @ shift), 1e-6)
-        factors = np.exp(powers @ shift)
-        return dict(zip(self.words, (own / factors / other - 1).tolist(), strict=True))
+            weights = both / np.maximum(np.abs(ratio - powers @ shift), 1e-9)
+        off = own / np.exp(powers @ shift) / other - 1
+        return dict(zip((*self.words, *self.units), off.tolist(), strict=True))
 
 
 @needing_inputs()
@@ -122,25 +129,44 @@ def base_parameters(model: Model, records: Record | Sequence[Record], *, seed: i
             "base_parameters needs free parameters, and start values other than zero: logarithms "
             "and products of them are looked at."
         )
-    points, nulls, rank = _probed(problem, sigma, np.random.default_rng(seed), 8)
+    points, nulls, rank = _probed(problem, sigma, np.random.default_rng(seed), FEW)
     scales = _scales(points, nulls)
-    units = _units(nulls, scales)
-    moving = _moving(nulls, units)
-    powers = terms(shared.size, moving) if moving else np.zeros((0, shared.size), int)
-    left = len(nulls[0]) - len(units)
+    candidates = _units(nulls, scales)
+    moving = _moving(nulls, candidates[0])
+    left = len(nulls[0]) - len(candidates[0])
     if left:
-        count = -(-len(powers) // left) + MORE
+        count = -(-len(terms(shared.size, moving)) // left) + MORE
         points, nulls, rank = _probed(problem, sigma, np.random.default_rng(seed), count)
-    still = [k for k in range(shared.size) if k not in moving and k not in units]
-    alone = [Invariant(np.ones(1), np.eye(shared.size, dtype=int)[[k]]) for k in still]
-    known = np.eye(shared.size)[[*still, *units]]
-    held = [_without(null, units) for null in nulls]
-    found = invariants(powers, points, held, scales, rank - len(alone), known) if left else []
-    every = (*alone, *found)
+    tried = [_in_units(points, nulls, rank, scales, units) for units in candidates]
+    # Those with the most formulas, and of these with the shortest.
+    sizes = [(-len(of), sum(len(one.powers) for one in of)) for of in tried]
+    best = sizes.index(min(sizes))
+    units, every = candidates[best], tried[best]
     words = tuple(one.words(shared.names) for one in every)
     names = lambda which: tuple(shared.names[k] for k in which)
     hold = _pivots(nulls[0] / points[0][None, :], units)
     return Base(shared.names, names(units), scales, every, words, rank, names(hold))
+
+
+def _in_units(
+    points: Sequence[np.ndarray],
+    nulls: Sequence[np.ndarray],
+    rank: int,
+    scales: np.ndarray,
+    units: Sequence[int],
+) -> tuple[Invariant, ...]:
+    """What the motions tell in given units: parameters alone, then sums of products."""
+    size = points[0].size
+    moving = _moving(nulls, units)
+    still = [k for k in range(size) if k not in moving and k not in units]
+    alone = [Invariant(np.ones(1), np.eye(size, dtype=int)[[k]]) for k in still]
+    if not moving:
+        return tuple(alone)
+    known = np.eye(size)[[*still, *units]]
+    held = [_without(null, units) for null in nulls]
+    wanted = rank - len(alone)
+    found = invariants(terms(size, moving), points, held, scales, wanted, known)
+    return (*alone, *found)
 
 
 def _short(model: Model, records: list[Record]) -> tuple[Problem, Any]:
@@ -153,7 +179,9 @@ def _short(model: Model, records: list[Record]) -> tuple[Problem, Any]:
     starts = model.start.alone()
     if len(starts) > 1:
         start = dataclasses.replace(
-            model.start, y=[s.y for s in starts[: len(short)]], z=[s.z for s in starts[: len(short)]]
+            model.start,
+            y=[s.y for s in starts[: len(short)]],
+            z=[s.z for s in starts[: len(short)]],
         )
         model = dataclasses.replace(model, start=start)
     model = dataclasses.replace(model, step=FINER * model.step)
@@ -168,7 +196,9 @@ def _probed(problem: Problem, sigma: Any, rng: np.random.Generator, count: int):
     shared = problem.shared
     moves = SPREAD * rng.standard_normal((count, shared.size))
     moves[0] = 0
-    u = np.asarray(problem.start)[None, :] + np.pad(moves, ((0, 0), (0, problem.size - shared.size)))
+    u = np.asarray(problem.start)[None, :] + np.pad(
+        moves, ((0, 0), (0, problem.size - shared.size))
+    )
     rows, slopes, values, good = map(np.asarray, _rows(problem, jnp.asarray(u), sigma))
     rtol = RTOL[np.dtype(u.dtype).name]
     found = []
@@ -217,20 +247,16 @@ def _scales(points: Sequence[np.ndarray], nulls: Sequence[np.ndarray]) -> Float[
     return np.array(found)
 
 
-def _units(nulls: Sequence[np.ndarray], scales: np.ndarray) -> tuple[int, ...]:
+def _units(nulls: Sequence[np.ndarray], scales: np.ndarray) -> list[tuple[int, ...]]:
     """Parameters to hold, one for each scale, such that the fewest others are left untold."""
     size = len(scales)
     if not size:
-        return ()
-    best = None
+        return [()]
+    found: dict[int, list[tuple[int, ...]]] = {}
     for chosen in itertools.combinations(range(scales.shape[1]), size):
-        if abs(np.linalg.det(scales[:, chosen])) < 1e-6:
-            continue
-        key = len(_moving(nulls[:3], chosen)), -max(chosen)
-        if best is None or key < best[0]:
-            best = key, chosen
-    assert best is not None
-    return best[1]
+        if abs(np.linalg.det(scales[:, chosen])) > 1e-6:
+            found.setdefault(len(_moving(nulls[:3], chosen)), []).append(chosen)
+    return found[min(found)][-MOST_UNITS:]
 
 
 def _without(null: np.ndarray, units: Sequence[int]) -> np.ndarray:

@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ._data_remarks import data_remarks
-from ._noise import initial_noise
 from ._evaluate import Sensitivities, simulated, weighted
 from ._model import Model
 from ._motion_remarks import horizon_remarks, rate_remarks, start_remarks
+from ._noise import initial_noise
 from ._problem import make_problem, Problem
 from ._record import Record
 from ._remarks import Check, Remark
@@ -37,9 +37,16 @@ def check(model: Model, records: Record | Sequence[Record]) -> Check:
     """
     records = as_records(records)
     _, sigma = initial_noise(model, records)
-    problem = make_problem(model, records)
+    failed: dict[int, str] = {}
+    problem = make_problem(model, records, failed=failed)
     at_start = simulated(problem, problem.start)
-    return checked_at(problem, records, problem.start, jnp.asarray(sigma), at_start)
+    found = checked_at(problem, records, problem.start, jnp.asarray(sigma), at_start)
+    cure = "See what else is wrong; or give other guesses, or start values of sensor parameters."
+    starts = [
+        Remark("wrong", records[k].name, words.split(": ", 1)[-1].split(". Give")[0] + ".", cure)
+        for k, words in failed.items()
+    ]
+    return Check((*starts, *found.remarks), found.told, found.parameters)
 
 
 def checked_at(

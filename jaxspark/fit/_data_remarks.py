@@ -27,10 +27,12 @@ def data_remarks(record: Record) -> Iterator[Remark]:
             continue
         about = f"{record.name}, {name}"
         x, t = values[there], record.times[there]
-        yield from _wraps(about, t, x)
+        wraps = list(_wraps(about, t, x))
+        yield from wraps
         yield from _clipped(about, x)
         yield from _stuck(about, t, x)
-        yield from _outliers(about, t, x)
+        if not wraps:
+            yield from _outliers(about, t, x)
 
 
 def _gaps(record: Record) -> Iterator[Remark]:
@@ -67,7 +69,8 @@ def _clipped(about: str, x: Float[np.ndarray, " n"]) -> Iterator[Remark]:
     for what, value in (("largest", x.max()), ("smallest", x.min())):
         at = x == value
         runs = _longest_run(at)
-        if at.mean() > CLIPPED and at.sum() >= FEWEST and runs >= 3 and np.unique(x).size > 20:
+        often = at.mean() > CLIPPED and at.sum() >= FEWEST and runs >= 3
+        if often and np.unique(x).size > 20 and _cut_off(x, at):
             yield Remark(
                 "wrong",
                 about,
@@ -77,10 +80,29 @@ def _clipped(about: str, x: Float[np.ndarray, " n"]) -> Iterator[Remark]:
             )
 
 
+def _cut_off(x: Float[np.ndarray, " n"], at: np.ndarray) -> bool:
+    """Whether the signal runs into its extreme value at full speed, and not in small steps.
+
+    What is at rest, or has the resolution of a coarse sensor, comes there slowly.
+    """
+    steps = np.abs(np.diff(x))
+    entries = steps[at[1:] & ~at[:-1]]
+    moving = steps[steps > 0]
+    return bool(
+        entries.size
+        and np.median(entries) > 0.2 * np.median(moving)
+        and np.median(entries) > 2.5 * moving.min()
+    )
+
+
 def _stuck(about: str, t: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"]) -> Iterator[Remark]:
     same = np.concatenate([[False], np.diff(x) == 0])
     longest = _longest_run(same)
-    if longest > max(STUCK * x.size, FEWEST) and np.ptp(x) > 0 and 0.0 != np.median(np.abs(np.diff(x))):
+    if (
+        longest > max(STUCK * x.size, FEWEST)
+        and np.ptp(x) > 0
+        and 0.0 != np.median(np.abs(np.diff(x)))
+    ):
         end = int(np.argmax(_runs(same)))
         yield Remark(
             "doubtful",

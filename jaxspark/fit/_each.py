@@ -2,11 +2,10 @@
 
 import csv
 import os
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -15,10 +14,10 @@ from jaxtyping import Float, Int
 from tqdm import tqdm
 
 from ._checkpoint import CheckpointError, fingerprint
-from ._noise import initial_noise, noise_of
 from ._failure import check_whole
 from ._lane import fitted_lanes, Lanes
 from ._model import Model
+from ._noise import initial_noise, noise_of
 from ._problem import make_problem, Problem
 from ._record import Record
 from ._shaped import room_for, shaped
@@ -26,7 +25,22 @@ from ._spread import mesh_of
 
 
 # How the fit of a record ended, by its code.
-STATUS = ("converged", "not converged", "no step makes it better", "not simulated from the start")
+STATUS = (
+    "converged",
+    "not converged",
+    "no step makes it better",
+    "not simulated from the start",
+    "no start shows its first samples",
+)
+
+
+@runtime_checkable
+class Numbered(Protocol):
+    """Records by their number, from 0; any list of records is one."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Record: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +97,7 @@ class Table:
 
 def each(
     model: Model,
-    records: Sequence[Record],
+    records: Numbered,
     *,
     chunk: int = 256,
     folder: str | Path | None = None,
@@ -147,7 +161,9 @@ def each(
 def _checked_part(part: Any) -> tuple[int, int]:
     whole = isinstance(part, tuple) and len(part) == 2 and all(isinstance(x, int) for x in part)
     if not whole or not 0 <= part[0] < part[1]:
-        raise ValueError(f"part must be (k, n), of n parts the one numbered k from 0; got {part!r}.")
+        raise ValueError(
+            f"part must be (k, n), of n parts the one numbered k from 0; got {part!r}."
+        )
     return part
 
 
@@ -172,7 +188,7 @@ class _Rows:
         first = [records[0]]
         known, sigma = initial_noise(model, first)
         self.known, self.room = jnp.asarray(known), None
-        problem = make_problem(model, first)
+        problem = make_problem(model, first, failed={})
         self.names, self.channels = problem.single.names, problem.channels
 
     def some(self, k: int) -> list[Record]:
@@ -182,13 +198,18 @@ class _Rows:
     def of(self, k: int) -> tuple[list[str], Lanes]:
         """The rows of a chunk, from the folder or fitted."""
         some = self.some(k)
-        problem, sigma = self._arranged(some)
-        name = "" if self.folder is None else fingerprint(problem, jnp.asarray(self.most))
+        failed: dict[int, str] = {}
+        problem, sigma = self._arranged(some, failed)
+        name = "" if self.folder is None else self._named(problem)
         path = self._path(k)
         if path is not None and path.exists():
             return [record.name for record in some], _loaded(path, name)
         lanes = fitted_lanes(problem, sigma, self.known, self.most, self.mesh)
-        lanes = Lanes(*(np.asarray(x)[: len(some)] for x in lanes))
+        lanes = Lanes(*(np.array(x)[: len(some)] for x in lanes))
+        lost = [k for k in failed if k < len(some)]
+        lanes.codes[lost] = STATUS.index("no start shows its first samples")
+        for column in (lanes.values, lanes.errors, lanes.rms):
+            column[lost] = np.nan
         if path is not None:
             _save(path, name, lanes)
         return [record.name for record in some], lanes
@@ -199,16 +220,20 @@ class _Rows:
         names = [record.name for record in some]
         if path is None or not path.exists():
             return names, None
-        problem, _ = self._arranged(some)
-        return names, _loaded(path, fingerprint(problem, jnp.asarray(self.most)))
+        problem, _ = self._arranged(some, {})
+        return names, _loaded(path, self._named(problem))
 
-    def _arranged(self, some: list[Record]) -> tuple[Problem, Any]:
+    def _arranged(self, some: list[Record], failed: dict[int, str]) -> tuple[Problem, Any]:
         """A chunk, filled up with its first records, and the noise of each."""
         filled = [some[i % len(some)] for i in range(min(self.chunk, len(self.records)))]
         sigma = np.stack([noise_of(self.model, [record], self.channels) for record in filled])
-        problem = make_problem(self.model, filled)
+        problem = make_problem(self.model, filled, failed=failed)
         room = room_for(problem)
         return shaped(problem, *room), jnp.asarray(sigma)
+
+    def _named(self, problem: Problem) -> str:
+        """A name of the records, the model and the options of a chunk."""
+        return fingerprint(problem, jnp.append(problem.start, self.most))
 
     def _path(self, k: int) -> Path | None:
         return None if self.folder is None else self.folder / f"chunk-{k:06d}.npz"

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 from tqdm import tqdm
 
 from ._before import checked_at
 from ._checkpoint import fingerprint, load, save
+from ._evaluate import simulated
 from ._failure import check_unknowns, check_whole, why_not
 from ._fit import Fit
-from ._evaluate import simulated
 from ._iteration import after, iterated
 from ._levenberg import begin, minus_log_likelihood, State
 from ._model import Model
@@ -131,7 +130,9 @@ def estimate(
     state = _iterate(problem, state, options, history, max_iterations, keep, progress)
     seconds = time.perf_counter() - begun
     state, problem = at_home(state, mesh), dataclasses.replace(problem, mesh=own_part(mesh))
-    fit = Fit(model, tuple(records), problem, options, state, tuple(history), seconds, window, checked)
+    fit = Fit(
+        model, tuple(records), problem, options, state, tuple(history), seconds, window, checked
+    )
     return _verdict(fit, throw)
 
 

@@ -36,20 +36,24 @@ SMALL = 1e-10
 
 
 def guesses(
-    model: Model, records: Sequence[Record], args: Sequence[Any]
+    model: Model,
+    records: Sequence[Record],
+    args: Sequence[Any],
+    failed: dict[int, str] | None = None,
 ) -> list[tuple[State, State]]:
     """Where trials start, or nearly: the guesses of the model, or what first samples say.
 
     **Arguments:**
 
     - `args`: of each record, what the system's functions get at the start values.
+    - `failed`: gets what is wrong with records, by their number, whose guess stays as it is.
 
-    **Raises:** `DataError` if a record has too few samples at its beginning, or no state near the
+    **Raises:** unless `failed` is given, `DataError` if a record has too few samples at its beginning, or no state near the
     guess shows them.
     """
     start, count = model.start, len(records)
     given = [start.guess(k, count, args[k]) for k in range(count)]
-    return _matched(model, records, args, given) if start.from_samples else given
+    return _matched(model, records, args, given, failed) if start.from_samples else given
 
 
 def guessed(model: Model, index: int, count: int, record: Record, args: Any) -> tuple[State, State]:
@@ -63,6 +67,7 @@ def _matched(
     records: Sequence[Record],
     args: Sequence[Any],
     given: Sequence[tuple[State, State]],
+    failed: dict[int, str] | None = None,
 ) -> list[tuple[State, State]]:
     """The consistent states near guesses that show the first samples of records.
 
@@ -86,8 +91,16 @@ def _matched(
         _search(_flat(state), record, names, still)
         for record, state in zip(records, given, strict=True)
     ]
-    found = together(lanes, look)
-    return [(unravels[0](jnp.asarray(x[:split])), unravels[1](jnp.asarray(x[split:]))) for x in found]
+
+    def stay(k, error):
+        assert failed is not None
+        failed[k] = str(error)
+        return _flat(given[k])
+
+    found = together(lanes, look, None if failed is None else stay)
+    return [
+        (unravels[0](jnp.asarray(x[:split])), unravels[1](jnp.asarray(x[split:]))) for x in found
+    ]
 
 
 def _flat(state: tuple[State, State]) -> np.ndarray:
@@ -159,9 +172,7 @@ def _step(r, held, J, C) -> np.ndarray:
 
 def _sensors(model: Model, t: Any, like: Any, args: Any) -> tuple[tuple[str, ...], np.ndarray]:
     """The names of the sensors, and which of them show coordinates alone."""
-    lam, psi = jax.tree.map(
-        jnp.asarray, constraint_shapes(model.system, t, *like, args)
-    )
+    lam, psi = jax.tree.map(jnp.asarray, constraint_shapes(model.system, t, *like, args))
     names = tuple(eqx.filter_eval_shape(model.observed, t, *like, lam, psi, args))
     arrays, rest = eqx.partition((t, like[0], args), eqx.is_array)
     still = []
@@ -238,7 +249,9 @@ def slopes_of_sensors(problem: Any) -> list[tuple[str, str]]:
     """
     model, names = problem.model, problem.channels
     like, single = problem.like, problem.single
-    args = model.args(single.args(single.start), {k: _first(v) for k, v in problem.data.inputs.items()})
+    args = model.args(
+        single.args(single.start), {k: _first(v) for k, v in problem.data.inputs.items()}
+    )
     t = problem.tangents.t[0]
     rng = np.random.default_rng(0)
     y, z = (np.asarray(part[0], float) for part in (problem.tangents.y, problem.tangents.z))

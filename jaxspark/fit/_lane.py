@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
 from jax.sharding import Mesh
+from jaxtyping import Array, Bool, Float
 
 from .._custom_types import FloatScalar, IntScalar
 from ._compile import compiled
@@ -52,8 +52,10 @@ def fitted_lanes(
     - `sigma`, `known`: of each, as of [`jaxspark.fit.estimate`][].
     - `mesh`: the devices to split them over, if there are several.
     """
-    one = dataclasses.replace(problem, shared=problem.single, owners=(0,), mesh=None)
-    one = dataclasses.replace(one, data=None, tangents=None)
+    first = jax.tree.map(lambda x: x[:1], (problem.data, problem.tangents))
+    one = dataclasses.replace(
+        problem, shared=problem.single, owners=(0,), mesh=None, data=first[0], tangents=first[1]
+    )
     most = jnp.asarray(max_iterations)
     return _fitted(one, problem.data, problem.tangents, sigma, known, most, mesh)
 
@@ -81,7 +83,7 @@ def _row(problem: Problem, state: State) -> Lanes:
     errors, rank = _errors(problem, state, slopes)
     there = jnp.sum(problem.data.present, (0, 1))
     squares = jnp.sum(state.found.difference**2, (0, 1))
-    rms = jnp.sqrt(squares / jnp.maximum(there, 1))
+    rms = jnp.sqrt(squares / jnp.maximum(there, 1).astype(squares.dtype))
     failed = code == 3
     lost = lambda x: jnp.where(failed, jnp.nan, x)
     rms = jnp.where(there > 0, lost(rms), jnp.nan)
@@ -107,7 +109,9 @@ def _errors(
     squares = jnp.sum(jnp.where(told[None, :], along / jnp.where(told, s, 1)[None, :], 0) ** 2, 1)
     untold = jnp.sum(jnp.where(told[None, :], 0, along) ** 2, 1)
     typical = jnp.sum(along**2, 1)
-    errors = jnp.where(untold > UNSEEN * typical, jnp.inf, jnp.sqrt(squares * _variance(problem, state)))
+    errors = jnp.where(
+        untold > UNSEEN * typical, jnp.inf, jnp.sqrt(squares * _variance(problem, state))
+    )
     return errors, jnp.sum(told, dtype=jnp.int32)
 
 

@@ -118,9 +118,7 @@ def rms_of(trials: Sequence[Trial]) -> dict[str, float]:
     return {name: float(np.sqrt(np.mean(x))) if x.size else np.nan for name, x in joined.items()}
 
 
-def cross_validate(
-    found: Fit, folds: Sequence[Sequence[int]] | None = None
-) -> CrossValidation:
+def cross_validate(found: Fit, folds: Sequence[Sequence[int]] | None = None) -> CrossValidation:
     """Leave records out, fit the others again, and predict what was left out.
 
     It compares laws on what counts, motions that were not fitted: criteria such as Schwarz's take

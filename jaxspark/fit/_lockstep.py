@@ -12,6 +12,7 @@ import numpy as np
 def together(
     searches: Sequence[Generator[np.ndarray, Any, Any]],
     evaluate: Callable[[np.ndarray], Sequence[Any]],
+    otherwise: Callable[[int, Exception], Any] | None = None,
 ) -> list[Any]:
     """What each search returns; each yields points, and is sent what a function gives there.
 
@@ -19,6 +20,8 @@ def together(
 
     - `evaluate`: of points of all searches, shape `(n, ...)`, to a sequence of their values; of a
         search that has ended the point is its last.
+    - `otherwise`: the result of a search, by its number, that raises an error; without it that is
+        raised.
 
     **Raises:** what a search raises, with its number as the attribute `lane`.
     """
@@ -32,8 +35,11 @@ def together(
                 results[k] = ended.value
                 going.discard(k)
             except (RuntimeError, ValueError) as error:
-                error.lane = k  # type: ignore[attr-defined]
-                raise
+                if otherwise is None:
+                    error.lane = k  # type: ignore[attr-defined]
+                    raise
+                results[k] = otherwise(k, error)
+                going.discard(k)
         if going:
             points: Any = [x if x is not None else at[min(going)] for x in at]
             values = evaluate(np.stack(points))

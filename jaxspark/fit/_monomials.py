@@ -112,7 +112,10 @@ def invariants(
         more = np.concatenate([base, slope[None, :] / np.linalg.norm(slope)])
         if len(more) > more.shape[1]:
             continue
-        if np.linalg.svd(more, compute_uv=False)[-1] > INDEPENDENT and len(one.powers) <= MOST_TERMS:
+        if (
+            np.linalg.svd(more, compute_uv=False)[-1] > INDEPENDENT
+            and len(one.powers) <= MOST_TERMS
+        ):
             base = more
             found.append(one)
     return found

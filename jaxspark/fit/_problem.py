@@ -115,6 +115,7 @@ def make_problem(
     states: Sequence[tuple[State, State]] | None = None,
     signals: Sequence[dict[str, Signal]] | None = None,
     joined: bool = True,
+    failed: dict[int, str] | None = None,
 ) -> Problem:
     """Arrange a model and records for a fit.
 
@@ -125,6 +126,7 @@ def make_problem(
     - `states`: where they start, or nearly, in place of the model's guess.
     - `signals`: their inputs, in place of interpolations of each record by itself.
     - `joined`: whether each window is to go on where the one before ends.
+    - `failed`: gets, by number, records whose first samples tell no start; these keep the guess.
 
     **Raises:** `DataError` if a record lacks inputs, or all channels;
     `RuntimeError` if the guess of a start cannot be made consistent.
@@ -137,7 +139,7 @@ def make_problem(
     numbers = single.args(single.start)
     args = [model.args(numbers, signals) for signals in inputs]
     if states is None:
-        states = guesses(model, records, args)
+        states = guesses(model, records, args, failed)
     elif callable(model.start.y) or callable(model.start.z):
         # A function would take the place of the states given.
         start = Start([y for y, _ in states], [z for _, z in states], model.start.unknown)

@@ -15,11 +15,11 @@ from .._rollout import SolveError
 from .._solve import rollout
 from .._system import constraint_shapes
 from ._check import as_numbers, in_memory
-from ._noise import noise_of
 from ._first_samples import guessed
 from ._held import own_fitted
 from ._initial import Start
 from ._model import Model
+from ._noise import noise_of
 from ._parametrise import parametrise
 from ._predict import predict, Prediction, start_of_trial
 from ._problem import all_signals, make_problem, Problem

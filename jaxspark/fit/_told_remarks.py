@@ -53,7 +53,9 @@ def untold(
     own = own / sizes[None, :]
     if rest.shape[1]:
         lengths = np.linalg.norm(rest, axis=0)
-        left, s, _ = np.linalg.svd(rest / np.where(lengths > 0, lengths, 1)[None, :], full_matrices=False)
+        left, s, _ = np.linalg.svd(
+            rest / np.where(lengths > 0, lengths, 1)[None, :], full_matrices=False
+        )
         span = left[:, s > rtol * s.max(initial=0)]
         own = own - span @ (span.T @ own)
     _, s, right = np.linalg.svd(own, full_matrices=True)

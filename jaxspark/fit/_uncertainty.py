@@ -10,12 +10,12 @@ from jaxtyping import Bool, Float
 
 from ._combinations import Directions, directions, relative_jacobian
 from ._covariance import (
-    RTOL,
     column_lengths,
     correlation,
     delta,
     Information,
     information,
+    RTOL,
     unidentifiable,
 )
 from ._evaluate import assembled, continuity
@@ -23,8 +23,6 @@ from ._fit import Fit
 from ._flat import is_flat, untold_by_means, untold_by_rounding
 from ._problem import Problem
 from ._robust import Squares
-
-
 
 
 @dataclass(frozen=True, eq=False)
