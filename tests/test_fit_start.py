@@ -10,10 +10,11 @@ import jaxspark
 import swings
 from benchmarks import problems
 from jaxspark import fit
-from jaxspark.fit._initial import initial_state, tangent
+from jaxspark.fit._initial import initial_state
 from jaxspark.fit._predict import predict
 from jaxspark.fit._problem import make_problem
 from jaxspark.fit._shooting import shooting_problem
+from jaxspark.fit._tangent import tangent
 
 
 def knife_edge():

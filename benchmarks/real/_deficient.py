@@ -36,8 +36,8 @@ def _numbers(links: int, rng: np.random.Generator) -> dict[str, float]:
 
 
 def base(p: Mapping[str, Any], links: int) -> Any:
-    """What motions under a known gravity tell: logarithms of base numbers over the first inertia."""
-    told = []
+    """What motions under a known gravity tell: logarithms of numbers over the first inertia."""
+    told, first = [], 1.0
     for i in range(1, links + 1):
         beyond = sum((p[f"m{j}"] for j in range(i + 1, links + 1)), 0.0)
         L = p.get(f"L{i}", 0.0)

@@ -23,9 +23,10 @@ from ._told_remarks import told_remarks
 def check(model: Model, records: Record | Sequence[Record]) -> Check:
     """Look at data and model before a fit, where the model starts.
 
-    Of the data: gaps, outliers, clipped and stuck channels, angles that wrap, units and signs, rates
-    that are not the derivative of angles. Of both: parameters without influence, combinations that
-    the data do not tell with what to hold, records too long for a search over the whole.
+    Of the data: gaps, outliers, clipped and stuck channels, angles that wrap, units and signs,
+    rates that are not the derivative of angles. Of both: parameters without influence,
+    combinations that the data do not tell with what to hold, records too long for a search over
+    the whole.
 
     **Arguments:**
 

@@ -107,8 +107,8 @@ def _stuck(about: str, t: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"]) -
         yield Remark(
             "doubtful",
             about,
-            f"it does not change in {longest} samples, from {t[end - longest]:g} s to {t[end]:g} s, "
-            "though it does elsewhere.",
+            f"it does not change in {longest} samples, from {t[end - longest]:g} s to "
+            f"{t[end]:g} s, though it does elsewhere.",
             "If the sensor hung, make these samples NaN (missing).",
         )
 

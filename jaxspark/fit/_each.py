@@ -141,8 +141,8 @@ def each(
     if len(model.start.alone()) > 1:
         raise ValueError("each needs one start for all records; Start.from_channels finds theirs.")
     firsts = list(range(0, len(records), chunk))
-    rows = _Rows(model, records, chunk, None if folder is None else Path(folder), max_iterations)
-    rows.mesh = mesh_of(devices)
+    where = None if folder is None else Path(folder)
+    rows = _Rows(model, records, chunk, where, max_iterations, mesh_of(devices))
     todo = [k for k in range(len(firsts)) if k % count == own]
     found: dict[int, Any] = {}
     threads = _workers(workers, devices)
@@ -180,14 +180,14 @@ def _workers(workers: int | None, devices: Any) -> int:
 class _Rows:
     """Chunks of one call: those in the folder, and those that are fitted."""
 
-    def __init__(self, model, records, chunk, folder, max_iterations):
+    def __init__(self, model, records, chunk, folder, max_iterations, mesh):
         self.model, self.records, self.chunk = model, records, chunk
-        self.folder, self.most, self.mesh = folder, max_iterations, None
+        self.folder, self.most, self.mesh = folder, max_iterations, mesh
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         first = [records[0]]
-        known, sigma = initial_noise(model, first)
-        self.known, self.room = jnp.asarray(known), None
+        known, _ = initial_noise(model, first)
+        self.known = jnp.asarray(known)
         problem = make_problem(model, first, failed={})
         self.names, self.channels = problem.single.names, problem.channels
 

@@ -48,8 +48,8 @@ def guesses(
     - `args`: of each record, what the system's functions get at the start values.
     - `failed`: gets what is wrong with records, by their number, whose guess stays as it is.
 
-    **Raises:** unless `failed` is given, `DataError` if a record has too few samples at its beginning, or no state near the
-    guess shows them.
+    **Raises:** unless `failed` is given, `DataError` if a record has too few samples at its
+    beginning, or no state near the guess shows them.
     """
     start, count = model.start, len(records)
     given = [start.guess(k, count, args[k]) for k in range(count)]
@@ -95,7 +95,7 @@ def _matched(
     def stay(k, error):
         assert failed is not None
         failed[k] = str(error)
-        return _flat(given[k])
+        return _flat((given[k][0], given[k][1]))
 
     found = together(lanes, look, None if failed is None else stay)
     return [
@@ -172,15 +172,15 @@ def _step(r, held, J, C) -> np.ndarray:
 
 def _sensors(model: Model, t: Any, like: Any, args: Any) -> tuple[tuple[str, ...], np.ndarray]:
     """The names of the sensors, and which of them show coordinates alone."""
-    lam, psi = jax.tree.map(jnp.asarray, constraint_shapes(model.system, t, *like, args))
-    names = tuple(eqx.filter_eval_shape(model.observed, t, *like, lam, psi, args))
+    lam, psi = jax.tree.map(jnp.asarray, constraint_shapes(model.system, t, like[0], like[1], args))
+    names = tuple(eqx.filter_eval_shape(model.observed, t, like[0], like[1], lam, psi, args))
     arrays, rest = eqx.partition((t, like[0], args), eqx.is_array)
     still = []
     for name in names:
 
         def shown(z, forces, arrays, name=name):
             t, y, args = eqx.combine(arrays, rest)
-            return jnp.asarray(model.observed(t, y, z, *forces, args)[name])
+            return jnp.asarray(model.observed(t, y, z, forces[0], forces[1], args)[name])
 
         still.append(not depends_on(shown, like[1], (lam, psi), arrays, which=(0, 1)))
     return names, np.array(still)
@@ -220,13 +220,13 @@ def _linearised(model: Model, names: Any, ts: Any, like: Any, xs: Any, args: Any
         flat, _, _ = flatten(model.system, t, unravel_y(y), unravel_z(z), args)
 
         def shown(t, y):
-            states = unravel_y(y), unravel_z(z)
-            found = forces(t, *states)
-            return model.channels(model.observed(t, *states, *found, args), names)
+            own_y, own_z = unravel_y(y), unravel_z(z)
+            lam, psi = forces(t, own_y, own_z)
+            return model.channels(model.observed(t, own_y, own_z, lam, psi, args), names)
 
         def forces(t, y, z):
             shapes = jax.tree.map(jnp.asarray, constraint_shapes(model.system, t, y, z, args))
-            if not model.needs_multipliers(t, y, z, *shapes, args):
+            if not model.needs_multipliers(t, y, z, shapes[0], shapes[1], args):
                 return shapes
             found = multipliers(model.system, t, y, z, args)
             return found.lam, found.psi
@@ -283,8 +283,9 @@ def _shown(model: Model, names: Any, t: Any, like: Any, x: Any, args: Any):
     flat, _, _ = flatten(model.system, t, unravel_y(y), unravel_z(z), args)
 
     def of(t, y):
-        states = unravel_y(y), unravel_z(z)
-        none = jax.tree.map(jnp.asarray, constraint_shapes(model.system, t, *states, args))
-        return model.channels(model.observed(t, *states, *none, args), names)
+        own_y, own_z = unravel_y(y), unravel_z(z)
+        shapes = constraint_shapes(model.system, t, own_y, own_z, args)
+        lam, psi = jax.tree.map(jnp.asarray, shapes)
+        return model.channels(model.observed(t, own_y, own_z, lam, psi, args), names)
 
     return jax.jvp(of, (t, y), (jnp.ones_like(t), flat.velocity(t, y, z)))

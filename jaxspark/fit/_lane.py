@@ -31,10 +31,9 @@ class Lanes(NamedTuple):
     @staticmethod
     def nothing(count: int, parameters: int, channels: int) -> "Lanes":
         """Of records that were not fitted."""
-        none = np.full(count, -1, np.int32), np.zeros(count, np.int32)
-        unknown = (np.full((count, parameters), np.nan) for _ in range(2))
-        rank, rms = np.zeros(count, np.int32), np.full((count, channels), np.nan)
-        return Lanes(*none, *unknown, rank, rms)
+        codes, zeros = np.full(count, -1, np.int32), np.zeros(count, np.int32)
+        values, rms = np.full((count, parameters), np.nan), np.full((count, channels), np.nan)
+        return Lanes(codes, zeros, values, values.copy(), zeros.copy(), rms)
 
 
 def fitted_lanes(

@@ -25,8 +25,11 @@ def together(
 
     **Raises:** what a search raises, with its number as the attribute `lane`.
     """
-    results, at, going = [None] * len(searches), [None] * len(searches), set(range(len(searches)))
-    values: Sequence[Any] = [None] * len(searches)
+    count = len(searches)
+    results: list[Any] = [None] * count
+    at: list[Any] = [None] * count
+    values: Sequence[Any] = [None] * count
+    going = set(range(count))
     while going:
         for k in sorted(going):
             try:

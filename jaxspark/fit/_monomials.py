@@ -81,8 +81,8 @@ def invariants(
     """Independent sums of few terms that do not change along null directions, the simplest first.
 
     A term whose derivative along all null directions at all points is a combination of those of
-    simpler terms of the same dimension makes an invariant with these. Products of invariants are none of interest: each
-    must be independent of those before, at the first point.
+    simpler terms of the same dimension makes an invariant with these. Products of invariants are
+    none of interest: each must be independent of those before, at the first point.
 
     **Arguments:**
 

@@ -86,7 +86,8 @@ def start_remarks(problem: Problem, values: np.ndarray) -> Iterator[Remark]:
             yield Remark(
                 "doubtful",
                 name,
-                f"it is opposite to what the model shows where it starts (correlation {alike:.2f}).",
+                "it is opposite to what the model shows where it starts (correlation "
+                f"{alike:.2f}).",
                 "Check the sign of the sensor, or of an input.",
             )
         for known, words in FACTORS.items():
@@ -127,8 +128,9 @@ def horizon_remarks(problem: Problem, jacobian: np.ndarray) -> Iterator[Remark]:
         yield Remark(
             "doubtful",
             "horizon",
-            f"errors of the start that noise leaves grow to the size of the motion in {shortest:.2g} "
-            "s, as far as the start values tell: a search over whole records may stray.",
+            "errors of the start that noise leaves grow to the size of the motion in "
+            f"{shortest:.2g} s, as far as the start values tell: a search over whole records may "
+            "stray.",
             f"Fit window by window: estimate(..., window={0.5 * shortest:.2g}).",
         )
 

@@ -14,10 +14,11 @@ from .._results import RESULTS
 from .._rollout import Checkpoint
 from .._solve import rollout
 from ._compile import compiled
-from ._initial import initial_state, Tangent
+from ._initial import initial_state
 from ._problem import Data, Problem
 from ._signal import Signal
 from ._spread import each
+from ._tangent import Tangent
 
 
 class Prediction(eqx.Module):

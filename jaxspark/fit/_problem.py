@@ -17,13 +17,14 @@ from .._system import constraint_shapes
 from ._check import DataError, unknown
 from ._first_samples import guesses
 from ._grid import grid, stacked
-from ._initial import Start, Tangent, tangents
+from ._initial import Start
 from ._model import Model
 from ._parametrisation import Parametrisation
 from ._parametrise import parametrise
 from ._record import Record
 from ._signal import Signal
 from ._suitable import check_channels
+from ._tangent import Tangent, tangents
 
 
 class Data(eqx.Module):

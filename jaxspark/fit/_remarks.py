@@ -16,12 +16,14 @@ class Remark:
     - `about`: the record, channel or parameter.
     - `words`: what is the matter.
     - `cure`: what to do.
+    - `kind`: `"data"`, or `"told"` for what the data cannot tell.
     """
 
     weight: Weight
     about: str
     words: str
     cure: str
+    kind: Literal["data", "told"] = "data"
 
     def __str__(self) -> str:
         return f"{self.about}: {self.words} {self.cure}".strip()

@@ -70,7 +70,7 @@ def findings(
             "python": platform.python_version(),
         },
         profiles=tuple(profiles),
-        warnings=(*doubts(fit), *_untold_starts(starts)),
+        warnings=(*doubts(fit), *_untold_starts(starts), *_before(fit)),
         lines=fit.model.lines,
         flat=known.flat,
         criteria=criteria_of(fit),
@@ -165,6 +165,12 @@ def _untold_starts(starts: tuple[Estimate, ...]) -> tuple[str, ...]:
     if not names:
         return ()
     return (f"The measurements do not tell these initial states: {', '.join(names)}.",)
+
+
+def _before(fit: Fit) -> tuple[str, ...]:
+    """What the check before the fit said of the data; what they tell is known better since."""
+    remarks = () if fit.checked is None else fit.checked.remarks
+    return tuple(str(remark) for remark in remarks if remark.kind == "data")
 
 
 @compiled

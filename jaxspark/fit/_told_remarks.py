@@ -1,6 +1,7 @@
 """What records can tell at all, where a model starts: no influence, what only combinations tell."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 import numpy as np
@@ -72,18 +73,20 @@ def _named(basis: Float[np.ndarray, "k q"], names: tuple[str, ...]) -> Iterator[
         if len(columns) == 1:
             yield Remark(
                 "wrong", among[0], "it has no influence on what is measured.",
-                "Hold it (fit.fixed), or measure something that depends on it.",
+                "Hold it (fit.fixed), or measure something that depends on it.", "told",
             )  # fmt: skip
             continue
         # The parameters whose values fix all of these directions, the largest pivots first.
-        factors = scipy.linalg.qr(basis[np.ix_(rows, columns)], mode="r", pivoting=True)
+        factors: Any = scipy.linalg.qr(basis[np.ix_(rows, columns)], mode="r", pivoting=True)
         hold = [among[k] for k in factors[1][: len(rows)]]
         number = "one combination" if len(rows) == 1 else f"{len(rows)} combinations"
         if len(rows) == 1:
             cure = f"Hold one of {', '.join(among)}, or measure a force, torque or mass."
         else:
             cure = (
-                f"Hold {len(rows)} of them that are independent, for instance {', '.join(hold)}, or "
-                "measure a force, torque or mass; fit.base_parameters names what is told."
+                f"Hold {len(rows)} of them that are independent, for instance {', '.join(hold)}, "
+                "or measure a force, torque or mass; fit.base_parameters names what is told."
             )
-        yield Remark("wrong", ", ".join(among), f"the data do not tell {number} of these.", cure)
+        yield Remark(
+            "wrong", ", ".join(among), f"the data do not tell {number} of these.", cure, "told"
+        )
