@@ -262,3 +262,19 @@ def test_program_has_the_commands(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == "jaxspark fit: error: gone.py: there is no such file.\n"
+
+
+def test_check(folder):
+    """Measurements of the example are good; with a sensor that saturates they are not."""
+    files = [folder / name for name in ("pendulum.py", "a.csv", "b.csv", "channels.toml")]
+    status, text, _ = run("check", *files[:3], "--config", files[3])
+    assert status == 0 and text.startswith("The data tell 3 of 3") and "in doubt" in text
+    rows = [line.split(",") for line in (folder / "b.csv").read_text().splitlines()[1:]]
+    t, x = np.array(rows, float).T
+    write_csv(folder / "saturated.csv", t, np.minimum(x, 0.4 * x.max()))
+    words = ["check", files[0], files[1], folder / "saturated.csv", "--config", files[3]]
+    status, text, _ = run(*words)
+    assert status == 1 and "saturated, angle:" in text and "the sensor may be saturated" in text
+    status, text, _ = run(*words, "--json")
+    found = json.loads(text)
+    assert status == 1 and found["good"] is False and found["remarks"][0]["weight"] == "wrong"

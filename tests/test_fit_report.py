@@ -20,6 +20,7 @@ from jaxspark.fit._report import (
 )
 from jaxspark.fit._report._digits import interval, number, percent, rounded, seconds, whole
 from jaxspark.fit._report._labels import labelled
+from jaxspark.fit._report._next import next_steps
 from jaxspark.fit._report._verdict import checks, ending, verdict
 from jaxspark.fit._score import Criteria, HoldOutScore
 from pages import Elements, empty, rows, same
@@ -265,3 +266,23 @@ def test_what_belongs_to_one_trial_has_its_number_and_name():
     assert same(from_json(to_json(given)), given)
     single = findings(estimates=(own,), initial_states=(start,), trials=given.trials[:1])
     assert labelled(single) is single
+
+
+def test_what_to_do_next():
+    found = findings()
+    assert not any("converged" in text for text in next_steps(found))
+    first = found.estimates[0]
+    worse = dataclasses.replace(
+        found,
+        converged=False,
+        unidentifiable=("a / b",),
+        estimates=(dataclasses.replace(first, at_bound="lower"), *found.estimates[1:]),
+        trials=tuple(trial for trial in found.trials if not trial.held_out),
+    )
+    steps = next_steps(worse)
+    text = " ".join(steps)
+    for words in ("jaxspark check", "fit.base_parameters", f"{first.name} ended at a bound"):
+        assert words in text
+    assert "fit.cross_validate" in text
+    for page in (to_text(worse), to_html(worse)):
+        assert "What to do next" in page and "fit.base_parameters" in page

@@ -10,6 +10,7 @@ from ._digits import number, seconds, whole
 from ._estimates import any_correlated, flags, free
 from ._figures import figures
 from ._labels import labelled
+from ._next import next_steps
 from ._resources import resource
 from ._scores import comparisons, pooled_ratio, scores
 from ._svg import to_svg
@@ -34,10 +35,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 def to_html(findings: Findings) -> str:
     """The report as one HTML page without external resources.
 
-    It has the verdict, parameters with intervals, what the data do not tell, the mechanism in
-    motion, fits with residuals, held-out trials, whiteness, correlations, profiles, the course
-    of the loss, and numerics. It follows the reader's choice of a light or dark page, can be
-    printed, and read aloud.
+    It has the verdict and what to do next, parameters with intervals, what the data do not tell,
+    the mechanism in motion, fits with residuals, held-out trials, whiteness, correlations,
+    profiles, the course of the loss, and numerics. It follows the reader's choice of a light or
+    dark page, can be printed, and read aloud.
 
     **Arguments:**
 
@@ -89,10 +90,12 @@ def _header(findings: Findings) -> str:
     )
     warned = "".join(f"<li>{escape(text)}</li>" for text in findings.warnings)
     warnings = f'<aside class="warnings"><b>Warnings</b><ul>{warned}</ul></aside>\n'
+    steps = "".join(f"<li>{escape(text)}</li>" for text in next_steps(findings))
+    following = f'<aside class="next"><b>What to do next</b><ul>{steps}</ul></aside>\n'
     return (
         f'<header>\n<h1>{escape(findings.title)}</h1>\n<p class="verdict">'
         f'{escape(verdict(findings))}</p>\n<ul class="checks">{items}</ul>\n'
-        f"{warnings if warned else ''}</header>\n"
+        f"{warnings if warned else ''}{following if steps else ''}</header>\n"
     )
 
 

@@ -7,6 +7,7 @@ from .._findings import Estimate, Findings
 from ._digits import MISSING, number, seconds
 from ._estimates import any_correlated, cells, correlated, flags
 from ._labels import labelled
+from ._next import next_steps
 from ._scores import comparisons, pooled_ratio, scores
 from ._verdict import ending, verdict
 
@@ -22,7 +23,7 @@ def to_text(findings: Findings) -> str:
     - `findings`: what to report.
 
     **Returns:** title, verdict, parameters, initial states, what the data do not tell, how well
-    each trial is explained, warnings and numerics; without a line end.
+    each trial is explained, warnings, what to do next, and numerics; without a line end.
     """
     findings = labelled(findings)
     sentence = textwrap.fill(verdict(findings).replace("R²", "R^2"), WIDTH)
@@ -33,6 +34,7 @@ def to_text(findings: Findings) -> str:
         _list("The data do not tell", findings.unidentifiable),
         _quality(findings),
         _list("Warnings", findings.warnings),
+        _sentences("What to do next", next_steps(findings)),
         _numerics(findings),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -75,6 +77,13 @@ def _estimates(title: str, estimates: tuple[Estimate, ...], level: float) -> str
 
 def _list(title: str, items: tuple[str, ...]) -> str:
     return "\n".join([title, *(f"  {_one_line(item)}" for item in items)]) if items else ""
+
+
+def _sentences(title: str, items: tuple[str, ...]) -> str:
+    wrapped = [
+        textwrap.fill(item, WIDTH, initial_indent="  ", subsequent_indent="    ") for item in items
+    ]
+    return "\n".join([title, *wrapped]) if items else ""
 
 
 def _quality(findings: Findings) -> str:
