@@ -79,6 +79,15 @@ def test_sets_that_move_alike_are_equal_in_these(found):
     assert max(abs(off) for off in base.compare(rough, numbers).values()) > 0.05
 
 
+def test_priors_tell_no_motion(found):
+    base, numbers = found
+    made, _ = compound()
+    prior = {**made.parameters, "m": fit.positive(0.3, prior=fit.LogNormal(0.3, 1.01))}
+    record = fit.simulate(made, TIMES)
+    other = fit.base_parameters(dataclasses.replace(made, parameters=prior), record)
+    assert other.rank == 2 and other.words == base.words
+
+
 def test_terms_are_sorted_by_what_is_simple():
     found = terms(3, [0, 1])
     degrees = found.sum(1)
@@ -103,3 +112,6 @@ def test_errors():
     zero = dataclasses.replace(made, parameters={**made.parameters, "k": fit.real(0.0)})
     with pytest.raises(ValueError, match="start values other than zero"):
         fit.base_parameters(zero, record)
+    each = {**made.parameters, "k": fit.positive(2e-3, per_trial=True)}
+    with pytest.raises(ValueError, match="that all records share"):
+        fit.base_parameters(dataclasses.replace(made, parameters=each), record)

@@ -268,7 +268,7 @@ def test_check(folder):
     """Measurements of the example are good; with a sensor that saturates they are not."""
     files = [folder / name for name in ("pendulum.py", "a.csv", "b.csv", "channels.toml")]
     status, text, _ = run("check", *files[:3], "--config", files[3])
-    assert status == 0 and text.startswith("The data tell 3 of 3") and "in doubt" in text
+    assert status == 0 and text.startswith("Data and priors tell 3 of 3") and "in doubt" in text
     rows = [line.split(",") for line in (folder / "b.csv").read_text().splitlines()[1:]]
     t, x = np.array(rows, float).T
     write_csv(folder / "saturated.csv", t, np.minimum(x, 0.4 * x.max()))

@@ -74,7 +74,8 @@ def test_chunks_in_a_folder_are_not_fitted_again(table, tmp_path, monkeypatch):
     other = swings.model((0.0, 0.0), start=model().start, step=0.04)
     with pytest.raises(fit.CheckpointError, match="belongs to other records, another model"):
         fit.each(other, Records(), **options)
-    (tmp_path / "chunk-000001.npz").write_bytes(b"nothing")
+    path = tmp_path / "chunk-000001.npz"
+    path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(fit.CheckpointError, match="no chunk of jaxspark"):
         fit.each(model(), Records(), **options)
 
@@ -93,6 +94,18 @@ def test_a_record_that_fails_spoils_no_other(tmp_path):
         rows = list(csv.DictReader(file))
     assert [row["record"] for row in rows] == [good.name, "still"]
     assert float(rows[0]["length"]) == found.values[0, 1]
+
+
+def test_errors_are_those_of_estimate_where_noise_is_known():
+    made = swings.model(
+        (0.0, 0.0), start=model().start, noise={"angle": 0.003, "rate": 0.05},
+        parameters={**swings.specs(), "drag": fit.positive(0.2, prior=fit.LogNormal(0.3, 1.05))},
+    )  # fmt: skip
+    record = Records()[1]
+    found = fit.each(made, record, progress=False)
+    alone = fit.estimate(made, record, progress=False)
+    np.testing.assert_allclose(found.values[0], alone.vector, rtol=1e-6)
+    np.testing.assert_allclose(found.errors[0], list(alone.errors.values()), rtol=1e-4)
 
 
 @pytest.mark.thorough
@@ -120,6 +133,8 @@ def test_errors():
     for part in ((2, 2), (0, 0), (-1, 2)):
         with pytest.raises(ValueError, match="part must be"):
             fit.each(model(), given, part=part)
+    with pytest.raises(fit.DataError, match="nothing to fit"):
+        fit.each(model(), [])
     with pytest.raises(ValueError, match="chunk"):
         fit.each(model(), given, chunk=0)
     several = swings.model((0.5, 0.0), (0.6, 0.0))

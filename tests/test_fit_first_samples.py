@@ -82,6 +82,21 @@ def test_simulations_of_a_record_begin_there():
     assert abs(fit.simulate(model(), TIMES).channels["angle"][0]) <= 1e-12
 
 
+def test_inputs_may_be_of_different_lengths():
+    driven = [
+        fit.record(t, {"angle": np.sin(t)}, {"pivot": 0.1 * t, "wind": np.cos(t)})
+        for t in (TIMES, TIMES[:30])
+    ]
+    start = fit.Start.from_channels(*swings.state(0.0, 0.0))
+    made = swings.model(
+        (0.0, 0.0), system=swings.DRIVEN, observe=swings.from_pivot, start=start, step=0.01
+    )
+    problem = make_problem(made, driven)
+    assert problem.tangents.y.shape[0] == 2 and np.isfinite(problem.tangents.z).all()
+    alone = make_problem(made, driven[1:])
+    np.testing.assert_allclose(problem.tangents.y[1], alone.tangents.y[0], atol=1e-12)
+
+
 def test_errors():
     with pytest.raises(TypeError, match="a state, not functions"):
         fit.Start.from_channels(lambda args: jnp.zeros(2), jnp.zeros(2))

@@ -66,13 +66,30 @@ def test_folds_are_fits_without_their_records(found, model, records):
         assert 0.9 <= crossed.rms[name] / noise <= 1.15
 
 
+def test_records_may_lack_channels(model, records):
+    def only(name, record):
+        return fit.record(record.times, {name: record.channels[name]}, name=record.name)
+
+    lacking = [*records[:2], only("angle", records[2])]
+    found = fit.estimate(model, lacking, progress=False)
+    for name in ("angle", "rate"):
+        (trial,) = found.predict([only(name, records[3])])
+        assert [channel.name for channel in trial.channels] == [name]
+        assert fit.rms_of([trial])[name] <= 1.4 * swings.NOISE[name]
+    crossed = fit.cross_validate(found)
+    assert [channel.name for channel in crossed.trials[2].channels] == ["angle"]
+    # The rate of the only records that have it left out keeps its noise.
+    apart = fit.cross_validate(found, [[0, 1]])
+    assert np.isfinite(apart.rms["rate"]) and apart.rms["rate"] <= 2 * swings.NOISE["rate"]
+
+
 def test_folds_of_several(found):
     crossed = fit.cross_validate(found, [[0, 1], [2, 3]])
     assert len(crossed.trials) == 4 and len(crossed.values) == 2
 
 
 def test_errors(found, records):
-    for folds in ([[0, 0]], [[0, 1, 2, 3]], [[4]], [[]], []):
+    for folds in ([[0, 0]], [[0, 1, 2, 3]], [[4]], [[]], [], [0, 1]):
         with pytest.raises(ValueError, match="folds are lists of numbers"):
             fit.cross_validate(found, folds)
     alone = fit.estimate(found.model, records[:1], progress=False)

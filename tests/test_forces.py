@@ -114,6 +114,15 @@ def test_backlash_is_free_within_its_play_and_a_spring_beyond():
     np.testing.assert_allclose(slopes[np.array([0, 4])], -50.0, rtol=1e-2)
 
 
+def test_whole_numbers_are_numbers():
+    assert float(forces.rotor_energy(0.001, 50.0, 0, 2.0)) == pytest.approx(5.0)
+    assert float(forces.friction(1, width=1e-9, coulomb=0.5, viscous=0.1)) == pytest.approx(-0.6)
+    assert float(forces.elastic(0, 1.5, stiffness=2.5, damping=0.3)) == pytest.approx(-0.45)
+    np.testing.assert_allclose(forces.drag(np.array([[3, 4]]), np.array([0.2])), [[-3.0, -4.0]])
+    for force in forces.lugre(1, 0.001, stiffness=10.0, damping=0.1, coulomb=1.0):
+        assert np.isfinite(force)
+
+
 def test_elastic_joints_are_springs():
     found = forces.elastic(2.0, 3.0, stiffness=5.0, damping=7.0, cubic=11.0)
     np.testing.assert_allclose(found, -(5.0 * 2 + 11.0 * 8 + 7.0 * 3))

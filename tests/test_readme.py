@@ -105,7 +105,7 @@ def test_names_exist():
     for name in re.findall(r"jaxspark\.([A-Za-z]\w*)", "\n".join(blocks("python"))):
         assert hasattr(jaxspark, name), name
     table = [line for line in README.splitlines() if line.startswith("| `")]
-    assert len(table) == 29
+    assert len(table) == 30
     for line in table:
         room = jaxspark
         for name in re.findall(r"`([.\w]+)[`(]", line.split("|")[1]):

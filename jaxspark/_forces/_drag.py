@@ -4,15 +4,16 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, ArrayLike, Float, Real
 
 from .._custom_types import State
+from ._floats import as_floats
 
 
 def drag(
-    velocities: Float[ArrayLike, "*n d"],
-    coefficients: Float[ArrayLike, "*n"],
-    normals: Float[ArrayLike, "*n d"] | None = None,
+    velocities: Real[ArrayLike, "*n d"],
+    coefficients: Real[ArrayLike, "*n"],
+    normals: Real[ArrayLike, "*n d"] | None = None,
 ) -> Float[Array, "*n d"]:
     """Quadratic drag of points that move through a fluid at rest: `-c |u| u`.
 
@@ -30,8 +31,8 @@ def drag(
 
     Source: S. F. Hoerner, *Fluid-Dynamic Drag* (1965), chapter 3, with the cross-flow principle.
     """
-    u = jnp.asarray(velocities)
-    c = jnp.asarray(coefficients, u.dtype)[..., None]
+    u, c = as_floats(velocities, coefficients)
+    c = c[..., None]
     if normals is not None:
         n = jnp.asarray(normals, u.dtype)
         across = jnp.sum(u * n, -1, keepdims=True)

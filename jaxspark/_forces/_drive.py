@@ -1,14 +1,15 @@
 """Drives with gears."""
 
-import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, ArrayLike, Float, Real
+
+from ._floats import as_floats
 
 
 def rotor_energy(
-    inertia: Float[ArrayLike, "..."],
-    ratio: Float[ArrayLike, "..."],
-    carrier_rate: Float[ArrayLike, "..."],
-    joint_rate: Float[ArrayLike, "..."],
+    inertia: Real[ArrayLike, "..."],
+    ratio: Real[ArrayLike, "..."],
+    carrier_rate: Real[ArrayLike, "..."],
+    joint_rate: Real[ArrayLike, "..."],
 ) -> Float[Array, "..."]:
     """Kinetic energy of a rotor behind a gear: `I (W + n w)^2 / 2`, to be added to a Lagrangian.
 
@@ -27,8 +28,5 @@ def rotor_energy(
     Source: B. Siciliano, L. Sciavicco, L. Villani & G. Oriolo, *Robotics: Modelling, Planning and
     Control* (2009), equation (7.14) and section 7.1.1, for axes that are parallel.
     """
-    carrier_rate = jnp.asarray(carrier_rate)
-    inertia, ratio, joint_rate = (
-        jnp.asarray(x, carrier_rate.dtype) for x in (inertia, ratio, joint_rate)
-    )
+    carrier_rate, inertia, ratio, joint_rate = as_floats(carrier_rate, inertia, ratio, joint_rate)
     return 0.5 * inertia * (carrier_rate + ratio * joint_rate) ** 2

@@ -1,14 +1,15 @@
 """Dry friction, regularised so that it can be differentiated and solved for."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, ArrayLike, Float, Real
 
 from .._custom_types import FloatScalar, RealScalarLike
+from ._floats import as_floats
 
 
 def dry_friction(
-    slip: Float[ArrayLike, "..."],
-    load: Float[ArrayLike, "..."],
+    slip: Real[ArrayLike, "..."],
+    load: Real[ArrayLike, "..."],
     coefficient: RealScalarLike,
     *,
     slip_width: RealScalarLike,
@@ -45,12 +46,12 @@ def dry_friction(
     Source: E. Pennestrì, V. Rossi, P. Salvini & P. P. Valentini, *Review and comparison of dry
     friction force models*, Nonlinear Dyn. 83 (2016), on Coulomb's law and its smoothing.
     """
-    slip = jnp.asarray(slip)
-    force = jnp.asarray(coefficient, slip.dtype) * regularised_norm(load, load_floor)
+    slip, coefficient = as_floats(slip, coefficient)
+    force = coefficient * regularised_norm(load, load_floor)
     return -force * slip / regularised_norm(slip, slip_width)
 
 
-def regularised_norm(x: Float[ArrayLike, "..."], width: RealScalarLike) -> FloatScalar:
+def regularised_norm(x: Real[ArrayLike, "..."], width: RealScalarLike) -> FloatScalar:
     """`sqrt(|x|^2 + width^2)`: the Euclidean norm, with derivatives at zero, too."""
-    x = jnp.asarray(x)
-    return jnp.sqrt(jnp.sum(x**2) + jnp.asarray(width, x.dtype) ** 2)
+    x, width = as_floats(x, width)
+    return jnp.sqrt(jnp.sum(x**2) + width**2)

@@ -1,10 +1,12 @@
 """Springs in joints, and play."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, ArrayLike, Float, Real
+
+from ._floats import as_floats
 
 
-Number = Float[ArrayLike, "..."]
+Number = Real[ArrayLike, "..."]
 
 
 def elastic(
@@ -29,8 +31,7 @@ def elastic(
     Source: M. W. Spong, *Modeling and control of elastic joint robots*, J. Dyn. Syst. Meas.
     Control 109 (1987); with a cubic term.
     """
-    x = jnp.asarray(deflection)
-    k, d, k3, rate = (jnp.asarray(v, x.dtype) for v in (stiffness, damping, cubic, rate))
+    x, k, d, k3, rate = as_floats(deflection, stiffness, damping, cubic, rate)
     return -(k * x + k3 * x**3 + d * rate)
 
 
@@ -62,8 +63,7 @@ def backlash(
     Source: M. Nordin & P.-O. Gutman, *Controlling mechanical systems with backlash: a survey*,
     Automatica 38 (2002), the dead-zone model; smoothed.
     """
-    x = jnp.asarray(deflection)
-    b, w, k, d, rate = (jnp.asarray(v, x.dtype) for v in (play, width, stiffness, damping, rate))
+    x, b, w, k, d, rate = as_floats(deflection, play, width, stiffness, damping, rate)
     below, above = jnp.sqrt((x - b) ** 2 + w**2), jnp.sqrt((x + b) ** 2 + w**2)
     beyond = x + (below - above) / 2
     slope = 1 + ((x - b) / below - (x + b) / above) / 2

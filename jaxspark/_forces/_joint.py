@@ -1,10 +1,12 @@
 """Friction of joints whose load hardly changes: Coulomb, viscous, Stribeck; LuGre."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, ArrayLike, Float, Real
+
+from ._floats import as_floats
 
 
-Number = Float[ArrayLike, "..."]
+Number = Real[ArrayLike, "..."]
 
 
 def friction(
@@ -41,10 +43,9 @@ def friction(
     tools and compensation methods for the control of machines with friction*, Automatica 30
     (1994), section 2.
     """
-    rate = jnp.asarray(rate)
+    rate, width, viscous = as_floats(rate, width, viscous)
     dry = _falling(rate, coulomb, static, stribeck_rate)
-    sign = rate / jnp.sqrt(rate**2 + jnp.asarray(width, rate.dtype) ** 2)
-    return -dry * sign - jnp.asarray(viscous, rate.dtype) * rate
+    return -dry * rate / jnp.sqrt(rate**2 + width**2) - viscous * rate
 
 
 def lugre(
@@ -81,9 +82,8 @@ def lugre(
     Source: C. Canudas de Wit, H. Olsson, K. J. Åström & P. Lischinsky, *A new model for control
     of systems with friction*, IEEE Trans. Automatic Control 40 (1995), equations (1) to (3).
     """
-    rate = jnp.asarray(rate)
-    stiffness, damping, viscous, bristle = (
-        jnp.asarray(x, rate.dtype) for x in (stiffness, damping, viscous, bristle)
+    rate, stiffness, damping, viscous, bristle = as_floats(
+        rate, stiffness, damping, viscous, bristle
     )
     steady = _falling(rate, coulomb, static, stribeck_rate)
     change = rate - stiffness * jnp.abs(rate) * bristle / steady

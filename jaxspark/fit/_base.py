@@ -32,6 +32,7 @@ FINER = 0.5
 SPREAD, MORE = 0.3, 20
 # Points that scales are found from, and most choices of units that are tried.
 FEW, MOST_UNITS = 8, 12
+MOST_PARAMETERS = 40
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,13 +116,24 @@ def base_parameters(model: Model, records: Record | Sequence[Record], *, seed: i
 
     **Returns:** a [`jaxspark.fit.Base`][]; print it.
 
-    **Raises:** `ValueError` if there is no free parameter, or one that is zero.
+    **Raises:** `ValueError` if there is no free parameter, or one that is zero, for parameters of
+    single records or very many, and without double precision.
 
     Source: H. Mayeda, K. Yoshida & K. Osuka, *Base parameters of manipulator dynamic models*
     (1990), on base parameters; M. Gautier, *Numerical calculation of the base inertial parameters
     of robots* (1991), on finding them by numbers.
     """
     problem, sigma = _short(model, as_records(records))
+    if problem.data.ts.dtype != jnp.float64:
+        raise ValueError(
+            "base_parameters needs double precision to tell null directions from rounding: "
+            "jax.config.update('jax_enable_x64', True)."
+        )
+    if problem.shared.size > MOST_PARAMETERS or problem.shared.num_own:
+        raise ValueError(
+            f"base_parameters is for at most {MOST_PARAMETERS} numbers that all records share; "
+            "hold what a network or single records have (fit.fixed)."
+        )
     shared = problem.shared
     start = np.asarray(shared.physical(shared.start), float)
     if shared.size == 0 or np.any(start == 0):
@@ -174,8 +186,7 @@ def _short(model: Model, records: list[Record]) -> tuple[Problem, Any]:
     short = []
     for record in records[:RECORDS]:
         last = record.times[min(SAMPLES, record.num_samples) - 1]
-        part = record.window(float(record.times[0]), float(last))
-        short.append(part)
+        short.append(_beginning(record, last))
     starts = model.start.alone()
     if len(starts) > 1:
         start = dataclasses.replace(
@@ -186,6 +197,16 @@ def _short(model: Model, records: list[Record]) -> tuple[Problem, Any]:
         model = dataclasses.replace(model, start=start)
     model = dataclasses.replace(model, step=FINER * model.step)
     return make_problem(model, short), jnp.asarray(initial_noise(model, short)[1])
+
+
+def _beginning(record: Record, last: float) -> Record:
+    """Up to a time, or further, until each channel has a sample."""
+    needed = [
+        record.times[np.isfinite(values)][:2][-1]
+        for values in record.channels.values()
+        if np.isfinite(values).any()
+    ]
+    return record.window(float(record.times[0]), float(max(last, *needed)))
 
 
 def _probed(problem: Problem, sigma: Any, rng: np.random.Generator, count: int):
@@ -220,7 +241,14 @@ def _rows(problem: Problem, us: Any, sigma: Any):
         found: Evaluation = weighted(problem, u, sigma, sensitivities(problem, u))
         own = u[: problem.shared.size]
         slope = jax.jacfwd(problem.shared.physical)(own)
-        return assembled(problem, found)[0], slope, problem.shared.physical(own), found.good
+        # What priors say no motion tells.
+        A = assembled(problem, found)[0]
+        return (
+            A[: A.shape[0] - found.prior.shape[0]],
+            slope,
+            problem.shared.physical(own),
+            found.good,
+        )
 
     return jax.lax.map(one, us)
 

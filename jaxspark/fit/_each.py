@@ -1,7 +1,10 @@
 """Many records, each fitted by itself: a chunk at a time, resumable, by any number of processes."""
 
 import csv
+import operator
 import os
+import zipfile
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +20,12 @@ from ._checkpoint import CheckpointError, fingerprint
 from ._failure import check_whole
 from ._lane import fitted_lanes, Lanes
 from ._model import Model
-from ._noise import initial_noise, noise_of
-from ._problem import make_problem, Problem
+from ._noise import known_noise, noise_of
+from ._problem import channel_names, make_problem, Problem
 from ._record import Record
 from ._shaped import room_for, shaped
 from ._spread import mesh_of
+from ._suitable import as_records, needing_inputs
 
 
 # How the fit of a record ended, by its code.
@@ -95,13 +99,14 @@ class Table:
         return Path(path)
 
 
+@needing_inputs()
 def each(
     model: Model,
-    records: Numbered,
+    records: Numbered | Record | Iterable[Record],
     *,
     chunk: int = 256,
     folder: str | Path | None = None,
-    part: tuple[int, int] = (0, 1),
+    part: Any = (0, 1),
     max_iterations: int = 100,
     progress: bool = True,
     devices: Any = None,
@@ -135,6 +140,9 @@ def each(
     `DataError` for records that do not suit the model; `CheckpointError` if a file in the folder
     belongs to other records or another model.
     """
+    if isinstance(records, Record) or not isinstance(records, Numbered) or len(records) == 0:
+        # One, an iterator, or none, which is refused.
+        records = as_records(records)
     check_whole("chunk", chunk)
     check_whole("max_iterations", max_iterations)
     own, count = _checked_part(part)
@@ -159,12 +167,13 @@ def each(
 
 
 def _checked_part(part: Any) -> tuple[int, int]:
-    whole = isinstance(part, tuple) and len(part) == 2 and all(isinstance(x, int) for x in part)
-    if not whole or not 0 <= part[0] < part[1]:
-        raise ValueError(
-            f"part must be (k, n), of n parts the one numbered k from 0; got {part!r}."
-        )
-    return part
+    try:
+        own, count = map(operator.index, part)
+    except (TypeError, ValueError):
+        own, count = 0, 0
+    if not 0 <= own < count:
+        raise ValueError(f"part must be (k, n), of n parts that numbered k from 0; got {part!r}.")
+    return own, count
 
 
 def _workers(workers: int | None, devices: Any) -> int:
@@ -186,8 +195,7 @@ class _Rows:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         first = [records[0]]
-        known, _ = initial_noise(model, first)
-        self.known = jnp.asarray(known)
+        self.known = jnp.asarray(known_noise(model, channel_names(model, first)))
         problem = make_problem(model, first, failed={})
         self.names, self.channels = problem.single.names, problem.channels
 
@@ -261,7 +269,7 @@ def _loaded(path: Path, name: str) -> Lanes:
             content: dict[str, Any] = dict(file)
         written = str(content.pop("fingerprint"))
         lanes = Lanes(**content)
-    except (OSError, EOFError, TypeError, ValueError, KeyError) as error:
+    except (OSError, EOFError, TypeError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise CheckpointError(
             f"{path}: this is no chunk of jaxspark ({error}). Delete it, or name another folder."
         ) from None

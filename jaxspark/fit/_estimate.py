@@ -82,7 +82,8 @@ def estimate(
         same arguments, and get the same fit; `checkpoint` is a file that all can read, and the
         first writes.
     - `check`: whether to look at data and model first, as [`jaxspark.fit.check`][] does; what it
-        says is `checked` of the fit, and the head of its report. Not with windows or devices.
+        says is `checked` of the fit, and the head of its report. Not with windows or devices, and
+        not where a checkpoint goes on.
 
     **Returns:** a [`jaxspark.fit.Fit`][].
 
@@ -97,6 +98,8 @@ def estimate(
     """
     begun = time.perf_counter()
     check_whole("max_iterations", max_iterations)
+    if window is None and not joined:
+        raise ValueError("joined=False is for windows: give their length, window= (s).")
     records = as_records(records)
     known, sigma = initial_noise(model, records)
     parameters = None

@@ -131,7 +131,8 @@ def _search(x: np.ndarray, record: Record, names: tuple[str, ...], still: np.nda
 
     r, held, J, C = residuals((yield x))
     for _ in range(MOST_STEPS):
-        step = _step(r, held, J, C)
+        known = all(np.isfinite(part).all() for part in (r, held, J, C))
+        step = _step(r, held, J, C) if known else np.full(x.size, np.nan)
         size = np.abs(step).max(initial=0)
         if not np.isfinite(size):
             raise DataError(
@@ -192,7 +193,7 @@ def _beginning(record: Record, names: tuple[str, ...]):
     span = record.times[min(FIRST, record.num_samples) - 1] - record.times[0]
     for j, name in enumerate(names):
         channel = record.channels.get(name)
-        if channel is None:
+        if channel is None or not np.isfinite(channel).any():
             continue
         present = channel[np.isfinite(channel)]
         spread = float(np.std(present))

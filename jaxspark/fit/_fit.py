@@ -21,7 +21,7 @@ from ._problem import Problem
 from ._proposal import Options
 from ._record import Record
 from ._remarks import Check
-from ._suitable import check_units, complete, measured_only
+from ._suitable import as_records, check_units, complete, measured_only, needing_inputs
 
 
 # In one line.
@@ -185,7 +185,8 @@ class Fit:
         """
         from ._left_out import predicted
 
-        return tuple(predicted(self, [records] if isinstance(records, Record) else list(records)))
+        with needing_inputs():
+            return tuple(predicted(self, as_records(records)))
 
     def report(self, folder: str | Path, **options: Any) -> Path:
         """Write the report, `report.html` and `report.json`; options as for `findings`.

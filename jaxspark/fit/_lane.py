@@ -11,11 +11,17 @@ from jaxtyping import Array, Bool, Float
 
 from .._custom_types import FloatScalar, IntScalar
 from ._compile import compiled
+from ._covariance import BEYOND, COLLINEAR
 from ._evaluate import assembled
 from ._levenberg import run, State
 from ._problem import Problem
 from ._proposal import Options, UNTOLD
+from ._robust import Squares
 from ._spread import each
+
+
+# Of the square of what a parameter moves: less than this along directions not told is rounding.
+UNSEEN = 1e-10
 
 
 class Lanes(NamedTuple):
@@ -67,19 +73,19 @@ def _fitted(one: Any, data: Any, tangents: Any, sigma: Any, known: Any, most: An
         problem = dataclasses.replace(one, data=data, tangents=tangent)
         options = Options(known, jnp.ones(problem.size, bool))
         state = run(problem, problem.start, sigma, options, most)
-        return _row(problem, state)
+        return _row(problem, state, known)
 
     columns = one.single.size + tangents.along_y.shape[-1] + tangents.along_z.shape[-1]
     return each(lane, mesh, (one, known, most), data, tangents, sigma, columns=columns)
 
 
-def _row(problem: Problem, state: State) -> Lanes:
+def _row(problem: Problem, state: State, known: Bool[Array, " channels"]) -> Lanes:
     code = jnp.where(state.done, 0, jnp.where(state.stuck, 2, 1))
     code = jnp.where(state.unknown | ~state.found.good, 3, code).astype(jnp.int32)
     count = problem.shared.size
     values = problem.shared.physical(state.u[:count])
     slopes = jax.jacfwd(problem.shared.physical)(state.u[:count])
-    errors, rank = _errors(problem, state, slopes)
+    errors, rank = _errors(problem, state, known, slopes)
     there = jnp.sum(problem.data.present, (0, 1))
     squares = jnp.sum(state.found.difference**2, (0, 1))
     rms = jnp.sqrt(squares / jnp.maximum(there, 1).astype(squares.dtype))
@@ -90,7 +96,7 @@ def _row(problem: Problem, state: State) -> Lanes:
 
 
 def _errors(
-    problem: Problem, state: State, slopes: Float[Array, "q q"]
+    problem: Problem, state: State, known: Bool[Array, " channels"], slopes: Float[Array, "q q"]
 ) -> tuple[Float[Array, " q"], IntScalar]:
     """Standard errors of the parameters, infinite where they are not told; and the rank.
 
@@ -102,23 +108,34 @@ def _errors(
     sizes = jnp.where(sizes > 0, sizes, 1)
     _, s, right = jnp.linalg.svd(A / sizes[None, :], full_matrices=True)
     s = jnp.pad(s, (0, right.shape[0] - s.shape[0]))
-    told = s > UNTOLD[str(s.dtype)] * jnp.max(s, initial=0)
+    largest = jnp.max(s, initial=0)
+    moved = jnp.sqrt(jnp.sum((right / sizes[None, :])[:, : slopes.shape[1]] ** 2, 1))
+    told = (s > COLLINEAR * largest) | (moved <= BEYOND * s)
+    told &= s > UNTOLD[str(s.dtype)] * largest
+    rank = jnp.sum(told, dtype=jnp.int32)
     # Directions of the parameters' physical values along singular vectors.
     along = slopes @ (right / sizes[None, :]).T[: slopes.shape[1]]
     squares = jnp.sum(jnp.where(told[None, :], along / jnp.where(told, s, 1)[None, :], 0) ** 2, 1)
     untold = jnp.sum(jnp.where(told[None, :], 0, along) ** 2, 1)
     typical = jnp.sum(along**2, 1)
-    errors = jnp.where(
-        untold > UNSEEN * typical, jnp.inf, jnp.sqrt(squares * _variance(problem, state))
-    )
-    return errors, jnp.sum(told, dtype=jnp.int32)
+    variance = _variance(problem, state, known, rank)
+    return jnp.where(untold > UNSEEN * typical, jnp.inf, jnp.sqrt(squares * variance)), rank
 
 
-# Of the square of what a parameter moves: less than this along directions not told is rounding.
-UNSEEN = 1e-10
-
-
-def _variance(problem: Problem, state: State) -> FloatScalar:
-    """Of weighted residuals: one if the noise is estimated, or right."""
-    data = jnp.sum(state.found.counts)
-    return 2 * state.found.loss / jnp.maximum(data - problem.num_independent, 1)
+def _variance(
+    problem: Problem, state: State, known: Bool[Array, " channels"], rank: IntScalar
+) -> FloatScalar:
+    """What the inverse of the information is multiplied with, as [`uncertainty`][] has it."""
+    found, loss = state.found, problem.model.loss
+    data = jnp.sum(found.counts)
+    if not isinstance(loss, Squares):
+        present = problem.data.present
+        s = jnp.where(present, (found.difference / state.sigma[None, None, :]) ** 2, 0)
+        weight, slope = jax.jvp(loss.weight, (s,), (jnp.ones_like(s),))
+        mean = lambda x: jnp.sum(jnp.where(present, x, 0)) / data
+        dof = jnp.maximum(data - rank.astype(data.dtype), 1)
+        steepness = mean(weight + 2 * s * slope)
+        return mean(weight) * data * mean(weight**2 * s) / (dof * steepness**2)
+    priors = problem.shared.prior_residuals(state.u[: problem.shared.size]).size
+    dof = jnp.maximum(data + priors - rank.astype(data.dtype), 1)
+    return jnp.where(jnp.all(known), 1, 2 * found.loss / dof)

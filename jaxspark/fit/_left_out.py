@@ -21,6 +21,7 @@ from ._proposal import Options
 from ._record import Record
 from ._shaped import fits, room_of, shaped
 from ._shooting import own_of_windows
+from ._suitable import complete, measured_only
 from ._trials import trials_of
 
 
@@ -32,6 +33,13 @@ def predicted(fit: Fit, records: Sequence[Record]) -> list[Trial]:
     problem = fit.problem
     if not records:
         return []
+    completed = [complete(record, problem.channels) for record in records]
+    return [measured_only(trial) for trial in _predicted(fit, completed)]
+
+
+def _predicted(fit: Fit, records: Sequence[Record]) -> list[Trial]:
+    """The same of records that have all channels, some of them without a sample."""
+    problem = fit.problem
     if problem.links or len(set(problem.owners)) < len(problem.owners):
         return [trial for record in records for trial in _in_windows(fit, record)]
     if problem.mesh is not None or len(fit.model.start.alone()) > 1:
@@ -85,7 +93,7 @@ class CrossValidation:
     """How well records are predicted by fits to the others; see [`cross_validate`][].
 
     - `folds`: numbers of the records left out at a time.
-    - `values`: estimates of each fold's fit, by name.
+    - `values`: estimates of each fold's fit, by name; NaN for what is a left-out record's own.
     - `trials`: predictions of all records, in their order, each by the fit without it.
     - `converged`: whether the fit of each fold did.
     """
@@ -118,7 +126,7 @@ def rms_of(trials: Sequence[Trial]) -> dict[str, float]:
     return {name: float(np.sqrt(np.mean(x))) if x.size else np.nan for name, x in joined.items()}
 
 
-def cross_validate(found: Fit, folds: Sequence[Sequence[int]] | None = None) -> CrossValidation:
+def cross_validate(found: Fit, folds: Any = None) -> CrossValidation:
     """Leave records out, fit the others again, and predict what was left out.
 
     It compares laws on what counts, motions that were not fitted: criteria such as Schwarz's take
@@ -146,22 +154,29 @@ def cross_validate(found: Fit, folds: Sequence[Sequence[int]] | None = None) -> 
         raise ValueError("cross_validate is for fits to whole records: fit without window=.")
     chosen = _folds(folds, count)
     trials: list[Trial | None] = [None] * count
+    records = [complete(record, problem.channels) for record in found.records]
     values, converged = [], []
     for fold in chosen:
         out = np.isin(np.arange(count), fold)
         state, shown = _without(found, out)
         physical = np.asarray(problem.shared.physical(state[0].u[: problem.shared.size]))
-        values.append(dict(zip(found.names, physical.tolist(), strict=True)))
+        named = dict(zip(found.names, physical.tolist(), strict=True))
+        # What belongs to a record left out alone no other tells.
+        own = tuple(f"(trial {k})" for k in fold)
+        values.append({key: np.nan if key.endswith(own) else x for key, x in named.items()})
         converged.append(bool(state[0].done))
-        of = trials_of(found, problem, state[1].u, shown, found.records, True)
+        of = trials_of(found, problem, state[1].u, shown, records, True)
         for k in fold:
-            trials[k] = of[k]
+            trials[k] = measured_only(of[k])
     there = tuple(trial for trial in trials if trial is not None)
     return CrossValidation(chosen, tuple(values), there, tuple(converged))
 
 
 def _folds(folds: Any, count: int) -> tuple[tuple[int, ...], ...]:
-    chosen = tuple((k,) for k in range(count)) if folds is None else tuple(map(tuple, folds))
+    try:
+        chosen = tuple((k,) for k in range(count)) if folds is None else tuple(map(tuple, folds))
+    except TypeError:
+        chosen = ()
     listed = [k for fold in chosen for k in fold]
     right = all(0 <= k < count for k in listed) and len(set(listed)) == len(listed)
     if not right or not listed or any(not 0 < len(fold) < count for fold in chosen):

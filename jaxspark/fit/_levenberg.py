@@ -148,6 +148,9 @@ def _with_noise(
 ) -> tuple[Evaluation, Float[Array, " channels"]]:
     """The model after a step, weighted by the noise that its residuals say."""
     estimate = residual_noise(problem, at_u)
+    # A channel without a sample, of a fit without some records, keeps what it had.
+    there = jnp.any(problem.data.present, (0, 1))
+    estimate = jnp.where(there, estimate, state.sigma)
     least = jnp.maximum(NO_NOISE, 100 * jnp.finfo(estimate.dtype).eps) * state.typical
     sigma = jnp.where(options.known, state.sigma, jnp.maximum(estimate, least))
     sigma = jnp.where(jnp.isfinite(sigma), sigma, state.sigma)

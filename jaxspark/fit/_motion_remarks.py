@@ -53,7 +53,9 @@ def _of_rate(where: str, angle: str, rate: str, factor: float, explained: float)
                 "Noise of the differences may be the reason; or it is another rate, or late.",
             )
         return
-    if abs(factor - 1) <= NEAR:
+    # Noise of the rate makes the factor too small by as much as it leaves unexplained.
+    near = NEAR + 2 * (1 - explained)
+    if abs(factor - 1) <= near:
         return
     words = f"the derivative of {angle} is {factor:.3g} times {rate}, and should equal it."
     yield Remark("wrong", about, words, _cure(factor))

@@ -16,13 +16,21 @@ def initial_noise(model: Model, records: Sequence[Record]) -> tuple[list[bool], 
     check_units(records)
     names = channel_names(model, records)
     check_measured(records, names)
+    return known_noise(model, names), noise_of(model, records, names)
+
+
+def known_noise(model: Model, names: Sequence[str]) -> list[bool]:
+    """Which channels' noise is given.
+
+    **Raises:** `ValueError` if that of an unknown channel is, or no positive number.
+    """
     given = dict(model.noise or {})
     for name, value in given.items():
         if name not in names:
             raise ValueError(f"noise: there is no channel {name!r}; there are {', '.join(names)}.")
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"noise: {name} must be positive and finite; got {value}.")
-    return [name in given for name in names], noise_of(model, records, names)
+    return [name in given for name in names]
 
 
 def noise_of(model: Model, records: Sequence[Record], names: Sequence[str]) -> np.ndarray:

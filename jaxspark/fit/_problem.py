@@ -138,7 +138,7 @@ def make_problem(
     shared, single = parametrise(model.parameters, max(of) + 1), parametrise(model.parameters, 1)
     inputs = all_signals(model, records) if signals is None else list(signals)
     numbers = single.args(single.start)
-    args = [model.args(numbers, signals) for signals in inputs]
+    args = [model.args(numbers, signals) for signals in _of_one_length(inputs)]
     if states is None:
         states = guesses(model, records, args, failed)
     elif callable(model.start.y) or callable(model.start.z):
@@ -258,6 +258,11 @@ def _together(signals: Sequence[Signal]) -> Signal:
     """Signals padded to one length, and stacked."""
     longest = max(signal.times.shape[0] for signal in signals)
     return jax.tree.map(lambda *x: jnp.stack(x), *(padded(signal, longest) for signal in signals))
+
+
+def _of_one_length(inputs: Sequence[dict[str, Signal]]) -> list[dict[str, Signal]]:
+    longest = max((s.times.shape[0] for each in inputs for s in each.values()), default=0)
+    return [{name: padded(signal, longest) for name, signal in each.items()} for each in inputs]
 
 
 def padded(signal: Signal, count: int) -> Signal:

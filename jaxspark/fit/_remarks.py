@@ -51,7 +51,7 @@ class Check:
         if self.told < 0:
             head = "The model cannot be simulated from its start values."
         else:
-            head = f"The data tell {self.told} of {self.parameters} combinations of parameters."
+            head = f"Data and priors tell {self.told} of {self.parameters} combinations."
         if not self.remarks:
             return f"{head} Nothing is in doubt."
         width = max(len(remark.weight) for remark in self.remarks)

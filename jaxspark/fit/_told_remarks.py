@@ -34,7 +34,9 @@ def told_remarks(
     moved = vectors @ slopes.T
     values = np.abs(np.asarray(shared.physical(u[:count])))
     basis = sparse_basis(moved / np.where(values > 0, values, 1)[None, :], 1e-4)
-    return list(_named(basis, shared.names)), rank
+    lengths = np.linalg.norm(A[:, :count], axis=0)
+    silent = np.linalg.norm(slopes / np.where(lengths > 0, np.inf, 1)[None, :], axis=1) > 0
+    return list(_named(basis, shared.names, silent)), rank
 
 
 def untold(
@@ -67,9 +69,19 @@ def untold(
     return vectors, int(told.sum())
 
 
-def _named(basis: Float[np.ndarray, "k q"], names: tuple[str, ...]) -> Iterator[Remark]:
+def _named(
+    basis: Float[np.ndarray, "k q"], names: tuple[str, ...], silent: np.ndarray
+) -> Iterator[Remark]:
     for rows, columns in components(basis):
         among = [names[k] for k in columns]
+        if len(columns) == 1 and not silent[columns[0]]:
+            yield Remark(
+                "wrong", among[0],
+                "what it changes, starts that are not known change as well, to the precision of "
+                "the steps.",
+                "Hold it (fit.fixed), tell where records start, or give longer records.", "told",
+            )  # fmt: skip
+            continue
         if len(columns) == 1:
             yield Remark(
                 "wrong", among[0], "it has no influence on what is measured.",
