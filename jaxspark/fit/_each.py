@@ -1,6 +1,7 @@
 """Many records, each fitted by itself: a chunk at a time, resumable, by any number of processes."""
 
 import csv
+import hashlib
 import operator
 import os
 import zipfile
@@ -198,6 +199,7 @@ class _Rows:
         self.known = jnp.asarray(known_noise(model, channel_names(model, first)))
         problem = make_problem(model, first, failed={})
         self.names, self.channels = problem.single.names, problem.channels
+        self.name = fingerprint(problem, jnp.append(problem.start, max_iterations))
 
     def some(self, k: int) -> list[Record]:
         stop = min((k + 1) * self.chunk, len(self.records))
@@ -207,11 +209,10 @@ class _Rows:
         """The rows of a chunk, from the folder or fitted."""
         some = self.some(k)
         failed: dict[int, str] = {}
-        problem, sigma = self._arranged(some, failed)
-        name = "" if self.folder is None else self._named(problem)
-        path = self._path(k)
+        path, name = self._path(k), self._named(some)
         if path is not None and path.exists():
             return [record.name for record in some], _loaded(path, name)
+        problem, sigma = self._arranged(some, failed)
         lanes = fitted_lanes(problem, sigma, self.known, self.most, self.mesh)
         lanes = Lanes(*(np.array(x)[: len(some)] for x in lanes))
         lost = [k for k in failed if k < len(some)]
@@ -228,8 +229,7 @@ class _Rows:
         names = [record.name for record in some]
         if path is None or not path.exists():
             return names, None
-        problem, _ = self._arranged(some, {})
-        return names, _loaded(path, self._named(problem))
+        return names, _loaded(path, self._named(some))
 
     def _arranged(self, some: list[Record], failed: dict[int, str]) -> tuple[Problem, Any]:
         """A chunk, filled up with its first records, and the noise of each."""
@@ -239,9 +239,14 @@ class _Rows:
         room = room_for(problem)
         return shaped(problem, *room), jnp.asarray(sigma)
 
-    def _named(self, problem: Problem) -> str:
-        """A name of the records, the model and the options of a chunk."""
-        return fingerprint(problem, jnp.append(problem.start, self.most))
+    def _named(self, some: list[Record]) -> str:
+        """A name of the records of a chunk, and of the model and the options."""
+        digest = hashlib.sha256(self.name.encode())
+        for record in some:
+            digest.update(repr(record).encode())
+            for values in (record.times, *record.channels.values(), *record.inputs.values()):
+                digest.update(np.ascontiguousarray(values).tobytes())
+        return digest.hexdigest()
 
     def _path(self, k: int) -> Path | None:
         return None if self.folder is None else self.folder / f"chunk-{k:06d}.npz"
@@ -265,7 +270,7 @@ def _save(path: Path, name: str, lanes: Lanes) -> None:
 
 def _loaded(path: Path, name: str) -> Lanes:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             content: dict[str, Any] = dict(file)
         written = str(content.pop("fingerprint"))
         lanes = Lanes(**content)
