@@ -11,11 +11,11 @@ from jaxtyping import Array, Bool, Float
 
 from .._custom_types import FloatScalar, IntScalar
 from ._compile import compiled
-from ._covariance import BEYOND, COLLINEAR
+from ._covariance import BEYOND, COLLINEAR, RTOL
 from ._evaluate import assembled
 from ._levenberg import run, State
 from ._problem import Problem
-from ._proposal import Options, UNTOLD
+from ._proposal import Options
 from ._robust import Squares
 from ._spread import each
 
@@ -111,7 +111,7 @@ def _errors(
     largest = jnp.max(s, initial=0)
     moved = jnp.sqrt(jnp.sum((right / sizes[None, :])[:, : slopes.shape[1]] ** 2, 1))
     told = (s > COLLINEAR * largest) | (moved <= BEYOND * s)
-    told &= s > UNTOLD[str(s.dtype)] * largest
+    told &= s > RTOL[str(s.dtype)] * largest
     rank = jnp.sum(told, dtype=jnp.int32)
     # Directions of the parameters' physical values along singular vectors.
     along = slopes @ (right / sizes[None, :]).T[: slopes.shape[1]]

@@ -157,7 +157,11 @@ def _growth(
 
 
 def _noise(x: Float[np.ndarray, " n"]) -> float:
-    """Of a channel, from fourth differences of its samples, which a smooth motion hardly has."""
+    """Of a channel, from fourth differences of its samples, which a smooth motion hardly has.
+
+    1.4826 times the median of absolute values is the standard deviation of normal ones, and 70 the
+    sum of the squares of the coefficients 1, -4, 6, -4, 1.
+    """
     if x.size < 8:
         return float("nan")
     return float(1.4826 * np.median(np.abs(np.diff(x, 4))) / np.sqrt(70)) or float("nan")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from .._custom_types import FloatScalar, IntScalar
-from ._covariance import BEYOND, COLLINEAR
+from ._covariance import BEYOND, COLLINEAR, RTOL
 from ._evaluate import assembled, by_channel, continuity, Evaluation, triangle
 from ._problem import Problem
 from ._robust import Squares
@@ -20,8 +20,6 @@ FAINT = 1e-5
 UNOBSERVED = 0.1
 # Longest step of a parameter in its coordinate, for instance its logarithm.
 LONGEST = 3.0
-# Singular values below this share of the largest are rounding errors of the Jacobian.
-UNTOLD = {"float64": 1e-9, "float32": 1e-4}
 # In standard errors: how near the minimum is where the curvature by the noise counts, and the
 # largest share of the whole curvature that it may take.
 NEAR, CURVED = 3.0, 0.9
@@ -162,7 +160,7 @@ def _damped(
     left, s, right = jnp.linalg.svd(R[:p, :p])
     largest, moved = jnp.max(s, initial=0), jnp.sqrt(jnp.sum((sizes @ right.T) ** 2, 0))
     told = (s > COLLINEAR * largest) | (moved <= BEYOND * s)
-    told &= s > UNTOLD[str(s.dtype)] * largest
+    told &= s > RTOL[str(s.dtype)] * largest
     c = jnp.where(told, left.T @ R[:p, p], 0)
     decrement = jnp.sum(c**2)
     root = jnp.sqrt(jnp.where(told, s**2 + damping, 1))

@@ -17,6 +17,7 @@ from ._parametrise import parametrise
 from ._predict import predict
 from ._problem import all_signals, make_problem, padded, Problem
 from ._record import Record
+from ._shaped import room_of, shaped
 from ._signal import Signal
 
 
@@ -148,18 +149,5 @@ def _fitted(
 def _padded(problem: Problem, samples: int) -> Problem:
     """The same problem with room for more samples and steps."""
     data = problem.data
-    more = samples - data.at.shape[1]
     steps = samples * max(1, -(-data.ts.shape[1] // max(data.at.shape[1] - 1, 1)))
-    edge = lambda x, count: jnp.pad(x, ((0, 0), (0, max(count, 0))), mode="edge")
-    zero = lambda x: jnp.pad(x, ((0, 0), (0, more), (0, 0)))
-    padded = type(data)(
-        edge(data.ts, steps - data.ts.shape[1]),
-        edge(data.at, more),
-        data.last,
-        zero(data.measured),
-        zero(data.present),
-        data.inputs,
-    )
-    fields = (problem.model, padded, problem.shared, problem.single, problem.tangents)
-    rest = (problem.like, problem.channels, problem.forces, problem.owners, problem.links)
-    return Problem(*fields, *rest)
+    return shaped(problem, max(steps, data.ts.shape[1]), samples, room_of(problem)[2])
