@@ -264,15 +264,16 @@ def test_program_has_the_commands(tmp_path):
     assert done.stderr == "jaxspark fit: error: gone.py: there is no such file.\n"
 
 
-def test_check(folder):
+def test_check(tmp_path):
     """Measurements of the example are good; with a sensor that saturates they are not."""
-    files = [folder / name for name in ("pendulum.py", "a.csv", "b.csv", "channels.toml")]
+    write_example(tmp_path)
+    files = [tmp_path / name for name in ("pendulum.py", "a.csv", "b.csv", "channels.toml")]
     status, text, _ = run("check", *files[:3], "--config", files[3])
     assert status == 0 and text.startswith("Data and priors tell 3 of 3") and "in doubt" in text
-    rows = [line.split(",") for line in (folder / "b.csv").read_text().splitlines()[1:]]
+    rows = [line.split(",") for line in (tmp_path / "b.csv").read_text().splitlines()[1:]]
     t, x = np.array(rows, float).T
-    write_csv(folder / "saturated.csv", t, np.minimum(x, 0.4 * x.max()))
-    words = ["check", files[0], files[1], folder / "saturated.csv", "--config", files[3]]
+    write_csv(tmp_path / "saturated.csv", t, np.minimum(x, 0.4 * x.max()))
+    words = ["check", files[0], files[1], tmp_path / "saturated.csv", "--config", files[3]]
     status, text, _ = run(*words)
     assert status == 1 and "saturated, angle:" in text and "the sensor may be saturated" in text
     status, text, _ = run(*words, "--json")
