@@ -9,7 +9,7 @@ import pathlib
 from collections.abc import Callable, Iterator
 
 from .._figures import chosen, Figure, note
-from ._arm_figures import all_free, arm, chosen as chosen_law, published
+from ._arm_figures import all_free, arm, chosen as chosen_law
 from ._bicycle_figures import bicycle
 from ._deficient import deficient
 from ._drives import drives
@@ -25,8 +25,6 @@ FROM_DATA: dict[str, tuple[str, Callable[[pathlib.Path, bool], Iterator[Figure]]
     "triple": (ARMS, functools.partial(arm, 3)),
     "double_free": (ARMS, functools.partial(all_free, 2)),
     "triple_free": (ARMS, functools.partial(all_free, 3)),
-    "published_double": (ARMS, functools.partial(published, 2)),
-    "published_triple": (ARMS, functools.partial(published, 3)),
     "scipy": (ARMS, beside_scipy),
     "drives": (DRIVES, drives),
     "bicycle": (BICYCLE, bicycle),

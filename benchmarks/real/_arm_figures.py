@@ -84,6 +84,7 @@ def arm(links: int, folder: pathlib.Path, tiny: bool = False) -> Iterator[Figure
         yield note(f"{name}, {law}: estimates", _listed(found.values))
         if not left_out:
             yield from _crossed(name, law, found)
+    yield from _published(links, left_out or fitted, "left out" if left_out else "fitted")
 
 
 def _crossed(name: str, law: str, found: fit.Fit) -> Iterator[Figure]:
@@ -169,16 +170,13 @@ def _base(p: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def published(links: int, folder: pathlib.Path, tiny: bool = False) -> Iterator[Figure]:
+def _published(links: int, records: Sequence[fit.Record], where: str) -> Iterator[Figure]:
     """The published numbers on the same pieces: starts and noise alone are fitted."""
-    pieces = read(folder, links)
-    left_out = [record for k, record in pieces.items() if k in (LEFT_OUT[links] or pieces)]
-    if tiny:
-        left_out = [record.window(*record.times[[0, 20]]) for record in left_out[:1]]
-    found = fit.estimate(model(links, {}), left_out, progress=False, throw=False)
+    found = fit.estimate(model(links, {}), records, progress=False, throw=False)
     left = fit.rms_of(found.findings().trials)
     listed = " ".join(f"{left[f'angle{i + 1}']:.5f}" for i in range(links))
-    yield note(f"{NAMES[links]} arm, published numbers, free starts: rms of angles (rad)", listed)
+    what = f"{NAMES[links]} arm, published numbers, free starts, {where}: rms of angles (rad)"
+    yield note(what, listed)
 
 
 def _angles(of: str, left: Mapping[str, float], targets: Sequence[float]) -> Iterator[Figure]:

@@ -6,12 +6,9 @@ benchmark are those of J. P. Meijaard, J. M. Papadopoulos, A. Ruina & A. L. Schw
 dynamics equations for the balance and steer of a bicycle* (2007).
 """
 
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 import jaxspark
 
@@ -29,109 +26,105 @@ AT_5 = [-14.07838969279822, -0.775341882195845 + 4.464867713788229j, -0.32286642
 COUNT = 8
 
 
-def _about(axis, angle):
-    """The matrix of a turn about a coordinate axis."""
-    s, c = jnp.sin(angle), jnp.cos(angle)
-    one, zero = jnp.ones_like(s), jnp.zeros_like(s)
-    rows = {
-        0: [[one, zero, zero], [zero, c, -s], [zero, s, c]],
-        1: [[c, zero, s], [zero, one, zero], [-s, zero, c]],
-        2: [[c, -s, zero], [s, c, zero], [zero, zero, one]],
-    }[axis]
-    return jnp.stack([jnp.stack(row) for row in rows])
+# Of each axis the matrix of the cross product.
+_CROSS = np.zeros((3, 3, 3))
+for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    _CROSS[_i, _k, _j], _CROSS[_i, _j, _k] = 1.0, -1.0
+
+
+def _times(a, b):
+    """The product of small matrices, as a sum: on CPUs a tenth of the time of `a @ b`."""
+    return jnp.sum(a[..., :, :, None] * b[..., None, :, :], -2)
 
 
 def _vector(*x):
     return jnp.stack([jnp.asarray(each, float) for each in x])
 
 
-class _Moving(NamedTuple):
-    """Frames, and places and velocities of what has mass, along `x`, `y` and down (m, m/s).
+def _about(axis, angle):
+    """The matrix of a turn about an axis, a unit vector (Rodrigues)."""
+    cross = jnp.sum(axis[:, None, None] * _CROSS, 0)
+    return np.eye(3) + jnp.sin(angle) * cross + (1.0 - jnp.cos(angle)) * _times(cross, cross)
 
-    Of rear wheel's plane, rear and front frame the matrices `turns` and the angular velocities in
-    the frame itself, `rates` (1/s); of rear wheel, body, fork and front wheel `places`, `moves`.
+
+def _poses(q, args):
+    """Turns and places of rear wheel, body, fork and front wheel, (4, 3, 4).
+
+    The first three columns turn the body's frame, parallel to all others when the bicycle stands
+    upright; the last is the centre of mass. Down is positive.
     """
+    x, y, z = np.eye(3)
+    centre, ahead = -args["rR"], args["w"] + args["c"]
+    plane = _times(_about(z, q[2]), _about(x, q[3]))
+    hub = _vector(q[0], q[1], 0.0) + centre * plane[:, 2]
+    rear = _times(plane, _about(y, q[4]))
+    # The steering axis leans back by `lam`.
+    axis = _vector(jnp.sin(args["lam"]), 0.0, jnp.cos(args["lam"]))
+    front = _times(rear, _about(axis, q[5]))
 
-    turns: tuple[Array, Array, Array]
-    rates: tuple[Array, Array, Array]
-    places: tuple[Array, Array, Array, Array]
-    moves: tuple[Array, Array, Array, Array]
+    def beyond(origin, turn, *arm):
+        return origin + jnp.sum(turn * _vector(*arm)[None, :], 1)
 
-
-def _moving(q, v, args) -> _Moving:
-    yaw, lean, pitch = _about(2, q[2]), _about(0, q[3]), _about(1, q[4])
-    plane = yaw @ lean
-    rear = plane @ pitch
-    # About the steering axis, which leans back by `lam`.
-    tilt = _about(1, jnp.asarray(args["lam"]))
-    steer = tilt @ _about(2, q[5]) @ tilt.T
-    front = rear @ steer
-    of_plane = lean.T @ _vector(0.0, 0.0, v[2]) + _vector(v[3], 0.0, 0.0)
-    of_rear = pitch.T @ of_plane + _vector(0.0, v[4], 0.0)
-    of_front = steer.T @ of_rear + v[5] * tilt[:, 2]
-
-    def carried(origin, turn, rates, arm):
-        return origin[0] + turn @ arm, origin[1] + turn @ jnp.cross(rates, arm)
-
-    ground = _vector(q[0], q[1], 0.0), _vector(v[0], v[1], 0.0)
-    up = _vector(0.0, 0.0, -args["rR"])
-    hub = carried(ground, plane, of_plane, up)
-    # From the rear contact of the bicycle at rest, upright, to where the steering axis is.
-    axis = _vector(args["w"] + args["c"], 0.0, 0.0)
-    body = carried(hub, rear, of_rear, _vector(args["xB"], 0.0, args["zB"]) - up)
-    crown = carried(hub, rear, of_rear, axis - up)
-    fork = carried(crown, front, of_front, _vector(args["xH"], 0.0, args["zH"]) - axis)
-    wheel = carried(crown, front, of_front, _vector(args["w"], 0.0, -args["rF"]) - axis)
-    places, moves = zip(hub, body, fork, wheel, strict=True)
-    return _Moving((plane, rear, front), (of_plane, of_rear, of_front), places, moves)
+    # Arms are those of the bicycle at rest, upright, from its rear contact.
+    crown = beyond(hub, rear, ahead, 0.0, -centre)
+    body = beyond(hub, rear, args["xB"], 0.0, args["zB"] - centre)
+    fork = beyond(crown, front, args["xH"] - ahead, 0.0, args["zH"])
+    wheel = beyond(crown, front, args["w"] - ahead, 0.0, -args["rF"])
+    first, last = _times(rear, _about(y, q[6])), _times(front, _about(y, q[7]))
+    turns, places = jnp.stack([first, rear, front, last]), jnp.stack([hub, body, fork, wheel])
+    return jnp.concatenate([turns, places[:, :, None]], 2)
 
 
-def _spinning(rates, spin):
-    """A wheel's angular velocity in its frame, whose second axis is its axle."""
-    return rates + jnp.stack([0 * spin, spin, 0 * spin])
+def _moving(q, v, args):
+    """Poses and their derivatives by time, (4, 3, 4) each."""
+    return jax.jvp(lambda q: _poses(q, args), (q,), (v,))
 
 
-def _inertia(args, name):
-    xx, yy, zz, xz = (args[f"I{name}{k}"] for k in ("xx", "yy", "zz", "xz"))
-    rows = [[xx, 0.0, xz], [0.0, yy, 0.0], [xz, 0.0, zz]]
-    return jnp.stack([jnp.stack([jnp.asarray(x) for x in row]) for row in rows])
+def _spread(args):
+    """Of each body the integrals of `x x^T` over its mass, `x` with a 1 at its end, (4, 4, 4)."""
+    wheels = [[args[f"I{name}{k}"] for k in ("xx", "yy", "xx")] + [0.0] for name in "RF"]
+    others = [[args[f"I{name}{k}"] for k in ("xx", "yy", "zz", "xz")] for name in "BH"]
+    rows = [wheels[0], *others, wheels[1]]
+    numbers = jnp.stack([jnp.asarray(number, float) for row in rows for number in row])
+    inertia = numbers.reshape(4, 4)
+    half = 0.5 * jnp.sum(inertia[:, :3], 1, keepdims=True)
+    masses = jnp.stack([jnp.asarray(args[f"m{name}"], float) for name in "RBHF"])
+    about = jnp.concatenate([half - inertia[:, :3], masses[:, None]], 1)
+    # A product of inertia is minus the integral of `x z`, and its entry in the matrix is given.
+    across = np.zeros((4, 4))
+    across[0, 2] = across[2, 0] = -1.0
+    return about[:, :, None] * np.eye(4) + inertia[:, 3, None, None] * across
 
 
 def _lagrangian(t, q, v, args):
-    at = _moving(q, v, args)
-    energy = 0.0
-    for name, place, move in zip(("mR", "mB", "mH", "mF"), at.places, at.moves, strict=True):
-        energy = energy + args[name] * (0.5 * move @ move + args["g"] * place[2])
-    _, rear, front = at.rates
-    for rates, name in ((rear, "B"), (front, "H")):
-        energy = energy + 0.5 * rates @ _inertia(args, name) @ rates
-    for rates, spin, name in ((rear, v[6], "R"), (front, v[7], "F")):
-        wheel = _spinning(rates, spin)
-        across = args[f"I{name}xx"] * (wheel[0] ** 2 + wheel[2] ** 2)
-        energy = energy + 0.5 * (across + args[f"I{name}yy"] * wheel[1] ** 2)
-    return energy
+    at, moves = _moving(q, v, args)
+    spread = _spread(args)
+    kinetic = 0.5 * jnp.sum(moves * _times(moves, spread))
+    return kinetic + args["g"] * jnp.sum(spread[:, 3, 3] * at[:, 2, 3])
 
 
-def _touching(front, args):
+def _touching(pose, args):
     """From the centre of the front wheel to its lowest point (m)."""
-    axle = front[:, 1]
-    across = _vector(0.0, 0.0, 1.0) - axle[2] * axle
+    axle = pose[:, 1]
+    across = np.array([0.0, 0.0, 1.0]) - axle[2] * axle
     return args["rF"] * across / jnp.sqrt(jnp.sum(across**2))
 
 
 def _on_ground(t, q, args):
-    at = _moving(q, jnp.zeros_like(q), args)
-    return (at.places[3] + _touching(at.turns[2], args))[2:]
+    front = _poses(q, args)[3]
+    return (front[:, 3] + _touching(front, args))[2:]
 
 
 def _rolling(t, q, v, args):
     """What touches the ground does not slip."""
-    at = _moving(q, v, args)
-    plane, rear, front = at.turns
-    below = plane @ _vector(0.0, 0.0, args["rR"])
-    first = at.moves[0] + jnp.cross(rear @ _spinning(at.rates[1], v[6]), below)
-    last = at.moves[3] + jnp.cross(front @ _spinning(at.rates[2], v[7]), _touching(front, args))
-    return jnp.concatenate([first[:2], last[:2]])
+    at, moves = _moving(q, v, args)
+    # The rear wheel touches the ground at `x`, `y`.
+    arms = -at[0, :, 3] + jnp.stack([q[0], q[1], 0.0 * q[0]]), _touching(at[3], args)
+    slips = []
+    for i, arm in zip((0, 3), arms, strict=True):
+        own = jnp.sum(at[i, :, :3] * arm[:, None], 0)
+        slips.append(moves[i, :, 3] + jnp.sum(moves[i, :, :3] * own[None, :], 1))
+    return jnp.concatenate([slips[0][:2], slips[1][:2]])
 
 
 def _steering(t, q, v, args):

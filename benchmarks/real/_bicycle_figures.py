@@ -30,7 +30,7 @@ BETTER = {**MEASURED, "IBxx": 2.0, "IBzz": 2.7, "IFyy": 0.1189}
 # Real and imaginary parts of the weave by damped sines laid through the rate of lean (1/s).
 WEAVE = {2: (-2.98, 7.03), 3: (-2.64, 7.89), 4: (-2.28, 8.39), 5: (-1.96, 7.91)}
 TARGET = (0.06, 0.34)
-STEP = 0.01
+STEP = 0.02
 
 
 def _gain(speed: float) -> float:
@@ -56,8 +56,9 @@ def _read(folder: pathlib.Path, seconds: float) -> list[fit.Record]:
         times, nominal = columns["time_s"][inside], columns["nominal_speed_m_per_s"][0]
         channels = {key: columns[key][inside] for key in ("lean_rate", "fork_angle", "speed")}
         inputs = {"gain": np.full(times.size, _gain(nominal))}
+        inputs["nominal"] = np.full(times.size, nominal)
         with warnings.catch_warnings():
-            # The gain never changes within a record.
+            # These never change within a record.
             warnings.simplefilter("ignore", fit.DataWarning)
             name = f"{nominal:g} m/s, row {start}"
             found.append(fit.record(times, channels, inputs, name=name))
@@ -73,13 +74,35 @@ def _observe(t, q, v, lam, psi, args):
     return {"lean_rate": v[3], "fork_angle": q[5] + args["zero"], "speed": along}
 
 
-def _model(free: dict[str, Any], speed: float) -> fit.Model:
+def _moved(args, x):
+    """Coordinates or velocities of a bicycle that is about upright."""
+    return jnp.zeros(COUNT).at[jnp.array([3, 5])].set(jnp.stack([x("lean"), x("steer")]))
+
+
+def _start_y(args):
+    return _moved(args, lambda name: args[name])
+
+
+def _start_z(args):
+    """With the rates that were estimated; the constraints give the rest."""
+    speed = args["inputs"]["nominal"](0.0) + args["faster"]
+    return upright(args, speed)[1] + _moved(args, lambda name: args[f"{name}_rate"])
+
+
+def _model(free: dict[str, Any]) -> fit.Model:
     system = jaxspark.LagrangianSystem(
         SYSTEM.lagrangian, SYSTEM.holonomic, SYSTEM.nonholonomic, _steering
     )
-    start = fit.Start.from_channels(*upright(MEASURED, speed))
-    numbers = {**MEASURED, "zero": fit.real(0.0, "rad", scale=0.01, per_trial=True), **free}
-    return fit.Model(system, _observe, numbers, start, STEP, inputs={"gain": "linear"})
+    # What no sensor tells, where the bicycle is and heads for, is no unknown.
+    start = fit.Start(_start_y, _start_z, unknown="nothing")
+    own = {"lean": "rad", "steer": "rad", "lean_rate": "rad/s", "steer_rate": "rad/s"}
+    own |= {"faster": "m/s", "zero": "rad"}
+    starts = {
+        name: fit.real(0.0, unit, scale=0.01 if unit == "rad" else 0.1, per_trial=True)
+        for name, unit in own.items()
+    }
+    kinds = {"gain": "linear", "nominal": "linear"}
+    return fit.Model(system, _observe, {**MEASURED, **starts, **free}, start, STEP, inputs=kinds)
 
 
 def bicycle(folder: pathlib.Path, tiny: bool = False) -> Iterator[Figure]:
@@ -110,7 +133,7 @@ def _inertias(folder: pathlib.Path) -> Iterator[Figure]:
     free["IBxz"] = fit.real(MEASURED["IBxz"], "kg m2")
     free["IHzz"] = fit.positive(MEASURED["IHzz"], "kg m2")
     begun = time.perf_counter()
-    found = fit.estimate(_model(free, 3.5), records, progress=False, throw=False)
+    found = fit.estimate(_model(free), records, progress=False, throw=False)
     yield note("bicycle: how the fit of inertias ended", found.message)
     for one in found.findings().estimates:
         if one.name in free:

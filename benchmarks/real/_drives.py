@@ -12,6 +12,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import scipy.stats
 
 import jaxspark
 from jaxspark import fit, forces
@@ -54,21 +55,28 @@ def _lagrangian(t, q, v, args):
 def _torque(t, q, v, args):
     pair = lambda name: jnp.stack([jnp.asarray(args[f"{name}{i}"]) for i in (1, 2)])
     dry = forces.friction(v, coulomb=pair("c"), viscous=pair("k"), width=WIDTH)
-    # The torques are logged late: those at work now are found further on in the record.
-    driven = [args["inputs"][f"tau_meas{i}"](t + args["late"]) for i in (1, 2)]
+    driven = [args["inputs"][f"tau_meas{i}"](t) for i in (1, 2)]
     return dry + jnp.stack([driven[0], args["gain2"] * driven[1]])
 
 
 SYSTEM = jaxspark.LagrangianSystem(_lagrangian, force=_torque)
 
 
-def _observe(t, q, v, lam, psi, args):
-    shown = {f"pos_meas{i + 1}": q[i] + args[f"zero{i + 1}"] for i in (0, 1)}
-    return shown | {f"vel_meas{i + 1}": v[i] for i in (0, 1)}
+# The torques are logged late: those at work now are found further on in the record.
+INPUTS = {f"tau_meas{i}": fit.Input("linear", delay=lambda args: -args["late"]) for i in (1, 2)}
 
 
-def _delays(args):
-    return {f"vel_meas{i}": args["lag"] for i in (1, 2)}
+def _sensors() -> dict[str, fit.Sensor]:
+    """Angles that do not begin at zero, and rates that are late."""
+    found = {}
+    for i in (0, 1):
+        angle, rate = (lambda t, q, *_, i=i: q[i]), (lambda t, q, v, *_, i=i: v[i])
+        found[f"pos_meas{i + 1}"] = fit.Sensor(angle, zero=f"zero{i + 1}")
+        found[f"vel_meas{i + 1}"] = fit.Sensor(rate, lag="lag")
+    return found
+
+
+SENSORS = _sensors()
 
 
 def _read(folder: pathlib.Path, number: int, until: float) -> fit.Record:
@@ -86,8 +94,7 @@ def _model(parameters: dict[str, Any]) -> fit.Model:
     none = {"zero1": 0.0, "zero2": 0.0, "late": LATE, "lag": 0.0, "gain2": 1.0}
     start = fit.Start.from_channels(np.zeros(2), np.zeros(2))
     numbers = {**PUBLISHED, **none, **parameters}
-    kinds = {"tau_meas1": "linear", "tau_meas2": "linear"}
-    return fit.Model(SYSTEM, _observe, numbers, start, STEP, inputs=kinds, delays=_delays)
+    return fit.Model(SYSTEM, SENSORS, numbers, start, STEP, inputs=INPUTS)
 
 
 def _zeros() -> dict[str, Any]:
@@ -126,10 +133,13 @@ def drives(folder: pathlib.Path, tiny: bool = False) -> Iterator[Figure]:
     yield note(
         "two drives: iterations; s, cold, fit and test", f"{len(ours.history)}; {seconds:.0f}"
     )
+    windows = len(ours.problem.owners)
     for one in ours.findings().estimates:
         if one.name in ("Ir", "c1", "c2", "k1", "k2", "late"):
-            what = f"two drives: {one.name}; standard error; the same for correlated residuals"
-            yield note(what, f"{one.value:.4g}; {one.error:.2g}; {one.correlated_error:.2g}")
+            half = float(scipy.stats.t.ppf(0.975, windows - 1)) * one.correlated_error
+            words = f"{one.value:.4g}; {one.value - half:.4g} to {one.value + half:.4g}"
+            what = f"two drives: {one.name}; 95 %, clustered by {windows} windows"
+            yield note(what, f"{words}; standard error of white residuals {one.error:.2g}")
     theirs = fit.estimate(_model(_zeros()), [test], **options)
     own = fit.rms_of(theirs.findings().trials)
     for i, known in enumerate(THEIRS, 1):

@@ -5,7 +5,7 @@ from ._before import check as check
 from ._check import DataError as DataError, DataWarning as DataWarning
 from ._checkpoint import CheckpointError as CheckpointError
 from ._combinations import Directions as Directions, unidentifiable_words as unidentifiable_words
-from ._covariance import Information as Information, newey_west as newey_west
+from ._covariance import Information as Information
 from ._each import each as each, Table as Table
 from ._estimate import estimate as estimate, FitError as FitError
 from ._findings import (
@@ -61,12 +61,14 @@ from ._robust import (
     Squares as Squares,
 )
 from ._rows import Rows as Rows
+from ._sandwich import clustered as clustered, newey_west as newey_west
 from ._score import (
     Criteria as Criteria,
     criteria as criteria,
     hold_out_score as hold_out_score,
     HoldOutScore as HoldOutScore,
 )
+from ._sensor import Input as Input, Sensor as Sensor
 from ._signal import Signal as Signal
 from ._simulation import simulate as simulate, SimulationError as SimulationError
 from ._stochastic import stochastic as stochastic

@@ -1,10 +1,9 @@
 """Covariance of estimates from the Jacobian of weighted residuals."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
 from ._intervals import intervals as intervals, intervals_in as intervals_in
 from ._null import rounding, sparse_basis, unscaled
@@ -147,74 +146,6 @@ def unidentifiable(
     gradients = gradients / np.where(largest > 0, largest, 1.0)
     along = np.linalg.norm(gradients @ null.T, axis=1)
     return along > tolerance * np.linalg.norm(gradients, axis=1)
-
-
-def newey_west(
-    J: Float[np.ndarray, "n p"],
-    r: Float[np.ndarray, " n"],
-    lags: int,
-    segments: Sequence[int] | Int[np.ndarray, " s"] | None = None,
-    *,
-    num_priors: int = 0,
-    rtol: float = 1e-9,
-) -> Float[np.ndarray, "p p"]:
-    """Covariance of the unknowns that allows for autocorrelated residuals of varying strength.
-
-    The weights `1 - lag / (lags + 1)` are those of Bartlett; the whole is multiplied by
-    `n / (n - p)`. As in [`information`][], only identified directions count.
-
-    **Arguments:**
-
-    - `J`: derivative of the weighted residuals, `r`, by the unknowns.
-    - `r`: weighted residuals, those of priors last.
-    - `lags`: over how many samples residuals may be correlated; 0 for varying strength alone.
-    - `segments`: lengths of runs of consecutive samples, such as a channel of a trial: no lag
-        crosses their ends. Their sum is the number of data. Default: one run.
-    - `num_priors`: how many rows, at the end, are those of priors. They are independent, of
-        variance 1.
-    - `rtol`: as for [`information`][].
-
-    **Returns:** the covariance. It scales with the residuals: multiply it with no variance.
-
-    **Raises:** `ValueError` for runs that do not add up, or too few data.
-
-    Source: W. K. Newey & K. D. West, *A simple, positive semi-definite, heteroskedasticity and
-    autocorrelation consistent covariance matrix*.
-    """
-    data = r.size - num_priors
-    runs = [data] if segments is None else [int(length) for length in segments]
-    if sum(runs) != data or min(runs, default=0) < 0:
-        raise ValueError(
-            f"segments add up to {sum(runs)} samples; there are {data} data "
-            f"({r.size} residuals, {num_priors} of them of priors)."
-        )
-    if lags < 0:
-        raise ValueError(f"lags must not be negative; got {lags}.")
-    found = information(J, rtol=rtol)
-    if data <= found.rank:
-        raise ValueError(f"there are {data} data and {found.rank} unknowns: too few data.")
-    factor = found.factor
-    influence = np.asarray(J, np.float64) / found.scale @ (factor * found.scale[:, None])
-    scores = influence[:data] * r[:data, None]
-    spread = influence[data:].T @ influence[data:]
-    first = 0
-    for length in runs:
-        spread += data / (data - found.rank) * _bartlett(scores[first : first + length], lags)
-        first += length
-    return factor @ spread @ factor.T
-
-
-def _bartlett(scores: Float[np.ndarray, "n k"], lags: int) -> Float[np.ndarray, "k k"]:
-    """Lagged products with Bartlett's weights, as those of sums over `lags + 1` samples.
-
-    The cost does not depend on `lags`, and the result is positive semidefinite.
-    """
-    if not lags or not len(scores):
-        return scores.T @ scores
-    total = np.cumsum(np.concatenate([np.zeros((1, scores.shape[1])), scores]), axis=0)
-    ends = np.arange(1, len(scores) + lags + 1)
-    sums = total[np.minimum(ends, len(scores))] - total[np.maximum(ends - lags - 1, 0)]
-    return sums.T @ sums / (lags + 1)
 
 
 def delta(

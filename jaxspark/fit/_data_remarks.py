@@ -70,7 +70,7 @@ def _wraps(
                 "wrong" if given else "doubtful",
                 about,
                 f"it jumps by a turn ({unit}) {near.size} times, first at {t[near[0] + 1]:g} s.",
-                "Unwrap it: numpy.unwrap, with period=360 for degrees.",
+                "Unwrap it: Record.unwrapped, with period=360 for degrees.",
             )
             return
 

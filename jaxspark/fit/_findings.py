@@ -21,8 +21,9 @@ class Estimate:
     - `fixed`: whether it was held.
     - `identifiable`: whether the data tell it at all.
     - `at_bound`: `"lower"` or `"upper"` if it ended at a bound.
-    - `correlated_error`: standard error that allows for residuals which are correlated in time,
-        of Newey and West; NaN if residuals are white, for starts, and for robust losses.
+    - `correlated_error`: standard error that allows for residuals which are correlated in time:
+        by clusters, for windows that need not join ([`jaxspark.fit.clustered`][]), else of Newey
+        and West; NaN if residuals are white, for starts, and for robust losses.
     """
 
     name: str

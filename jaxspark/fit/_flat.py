@@ -86,7 +86,7 @@ def untold_by_means(
     What changes of starts make up for is no effect.
     """
     count = fit.problem.shared.size
-    _, J, runs = weighted_rows(fit, spread)
+    _, J, runs, _ = weighted_rows(fit, spread)
     own, starts = J[:, :count], J[:, count:]
     lengths = column_lengths(starts)
     starts = starts / np.where(lengths > 0, lengths, 1.0)

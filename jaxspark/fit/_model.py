@@ -1,7 +1,7 @@
 """What is fitted: a system, what of it is measured, and what is unknown."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -14,9 +14,7 @@ from .._system import AbstractConstrainedSystem
 from .._tableau import AbstractSparkMethod, Composition, Gauss
 from ._initial import Start
 from ._robust import AbstractLoss, Squares
-
-
-Interpolation = Literal["cubic", "linear", "previous"]
+from ._sensor import acting, any_lag, Input, Interpolation, lags_of, Sensor
 
 
 class Model(eqx.Module):
@@ -29,7 +27,8 @@ class Model(eqx.Module):
         functions of time by name (then `parameters` must be a dictionary).
     - `observe`: `observe(t, y, z, lam, psi, args)`, a dictionary of scalars, one for each channel
         of the records: sensors with their gain and bias; `lam`, `psi` are the multipliers, for
-        reaction forces. A record may lack some of the channels.
+        reaction forces. Or a dictionary of such functions, of scalars, by channel, where a
+        [`jaxspark.fit.Sensor`][] has a zero, gain and lag. A record may lack some of the channels.
     - `parameters`: any PyTree of specifications ([`jaxspark.fit.positive`][] and others) and
         constants.
     - `start`: where trials start, a [`jaxspark.fit.Start`][].
@@ -38,7 +37,8 @@ class Model(eqx.Module):
     - `noise`: standard deviation of each channel's noise, by name, in its unit; what is not given
         is estimated.
     - `inputs`: how each input is interpolated, by name, `"cubic"` (default), `"linear"` or
-        `"previous"`. What prescribes a motion in a constraint must be `"cubic"`.
+        `"previous"`; or a [`jaxspark.fit.Input`][], which may be late. What prescribes a motion
+        in a constraint must be `"cubic"`.
     - `delays`: `delays(args)`, a dictionary of the delay (s) of some channels: these show what
         was `delay` ago. Before the start of a record, or window, motions are extrapolated: delays
         are to be a few steps at most.
@@ -50,13 +50,13 @@ class Model(eqx.Module):
     """
 
     system: AbstractConstrainedSystem
-    observe: Callable[..., Mapping[str, Any]]
+    observe: Callable[..., Mapping[str, Any]] | Mapping[str, Sensor | Callable[..., Any]]
     parameters: Any
     start: Start
     step: float = eqx.field(static=True)
     method: AbstractSparkMethod | Composition = Gauss(2)
     noise: Mapping[str, float] | None = None
-    inputs: Mapping[str, Interpolation] | None = eqx.field(static=True, default=None)
+    inputs: Mapping[str, Interpolation | Input] | None = None
     delays: Callable[[Any], Mapping[str, Any]] | None = None
     loss: AbstractLoss = Squares()
     points: Callable[..., Any] | None = None
@@ -88,7 +88,23 @@ class Model(eqx.Module):
                 "The records have inputs, which go to args['inputs']: the parameters must be a "
                 f"dictionary without that key; got {jax.tree.structure(parameters)}."
             )
-        return {**parameters, "inputs": inputs}
+        return {**parameters, "inputs": acting(self.inputs, inputs, parameters)}
+
+    @property
+    def delayed(self) -> bool:
+        """Whether any channel shows the past."""
+        return self.delays is not None or any_lag(self.observe)
+
+    def lags(self, args: Any) -> dict[str, Any]:
+        """How long ago (s) channels showed what they show, of those that may be late."""
+        found = {} if self.delays is None else dict(self.delays(args))
+        for name, lag in lags_of(self.observe, args).items():
+            if name in found:
+                raise ValueError(
+                    f"{name} has a delay, in delays(args), and its sensor a lag: give one of them."
+                )
+            found[name] = lag
+        return found
 
     def needs_multipliers(self, t: Any, y: Any, z: Any, lam: Any, psi: Any, args: Any) -> bool:
         """Whether what is observed depends on multipliers."""
@@ -107,6 +123,8 @@ class Model(eqx.Module):
 
         **Raises:** `TypeError` if `observe` returns no dictionary.
         """
+        if isinstance(self.observe, Mapping):
+            return {name: of(t, y, z, lam, psi, args) for name, of in self.observe.items()}
         shown = self.observe(t, y, z, lam, psi, args)
         if not isinstance(shown, Mapping):
             what = f"an array of shape {shown.shape}" if eqx.is_array(shown) else repr(shown)

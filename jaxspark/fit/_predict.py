@@ -111,7 +111,7 @@ def predict_trial(
 ) -> Prediction:
     """What the sensors of one trial show; arguments as for [`simulate`][]."""
     motion = simulate(problem, local, at, data, checkpoint)
-    delayed = problem.model.delays is not None
+    delayed = problem.model.delayed
     nodes = jnp.arange(data.ts.shape[0]) if delayed else data.at
     ts, ys, zs = jax.tree.map(lambda x: x[nodes], (data.ts, motion.ys, motion.zs))
     shown = jax.vmap(lambda t, y, z: _observe(problem, t, y, z, motion.args))(ts, ys, zs)
@@ -142,8 +142,7 @@ def _delayed(
 
     Interpolated by the cubic through the four steps around, of fourth order as the method is.
     """
-    assert problem.model.delays is not None
-    delays, times = problem.model.delays(args), data.ts[data.at]
+    delays, times = problem.model.lags(args), data.ts[data.at]
     for name in delays:
         if name not in problem.channels:
             raise ValueError(

@@ -22,6 +22,7 @@ from ._model import Model
 from ._parametrisation import Parametrisation
 from ._parametrise import parametrise
 from ._record import Record
+from ._sensor import check_kind, kind_of
 from ._signal import Signal
 from ._suitable import check_channels
 from ._tangent import Tangent, tangents
@@ -196,9 +197,8 @@ def _signals(model: Model, record: Record) -> dict[str, Signal]:
     makers = {"cubic": Signal.cubic, "linear": Signal.linear, "previous": Signal.previous}
     signals = {}
     for name, values in record.inputs.items():
-        kind = kinds.get(name, "cubic")
-        if kind not in makers:
-            raise ValueError(f"inputs: {name} must be one of {', '.join(makers)}; got {kind!r}.")
+        kind = kind_of(kinds.get(name, "cubic"))
+        check_kind(f"inputs: {name}", kind)
         signals[name] = makers[kind](record.times, values, uniform=False)
     return signals
 
@@ -232,7 +232,7 @@ def _data(
     links: Sequence[int] = (),
 ) -> Data:
     grids = [grid(record.times, model.step) for record in records]
-    if model.delays is not None and min(g.ts.size for g in grids) < 4:
+    if model.delayed and min(g.ts.size for g in grids) < 4:
         raise DataError("Delays need at least four steps: give a longer record or a smaller step.")
     together, count = stacked(grids), max(record.num_samples for record in records)
     measured = np.full((len(records), count, len(channels)), np.nan)

@@ -90,6 +90,36 @@ class Record:
             )
         return self._part(start, stop)
 
+    def unwrapped(self, *names: str, period: float | int = 2 * np.pi) -> "Record":
+        """The record with channels that go on where a sensor began anew after each turn.
+
+        Jumps of more than half a period from one sample that is there to the next are taken for
+        turns: the mechanism must move by less between them.
+
+        **Arguments:**
+
+        - `names`: of the channels.
+        - `period`: one turn, in the unit of the channels; 360 for degrees.
+
+        **Returns:** a [`jaxspark.fit.Record`][]. Each channel begins as it did.
+
+        **Raises:** `ValueError` for a channel that the record does not have, or no name.
+        """
+        if not names:
+            raise ValueError("Record.unwrapped: name the channels to unwrap.")
+        channels = dict(self.channels)
+        for name in names:
+            if name not in channels:
+                raise ValueError(
+                    f'record "{self.name}": there is no channel "{name}"; there are '
+                    f"{', '.join(channels)}."
+                )
+            values = channels[name].copy()
+            there = np.isfinite(values)
+            values[there] = np.unwrap(values[there], period=float(period))
+            channels[name] = values
+        return Record(self.name, self.times, channels, self.inputs, self.units)
+
     def split(self, fraction: float | int) -> tuple["Record", "Record"]:
         """An earlier part to fit, and the later part to predict.
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from ._fit import Fit
 
@@ -19,11 +19,13 @@ class Rows(NamedTuple):
         its place in `fit.names`, but for bodies, whose values depend on several:
         `fit.uncertainty.dphysical` is the derivative of these.
     - `runs`: lengths of runs of rows, one for each channel of each record, in the order of time.
+    - `windows`: the number of the window that each row is of; of the record, if there are none.
     """
 
     r: Float[np.ndarray, " n"]
     J: Float[np.ndarray, "n i"]
     runs: tuple[int, ...]
+    windows: Int[np.ndarray, " n"]
 
 
 def weighted_rows(fit: Fit, spread: Float[np.ndarray, "p i"]) -> Rows:
@@ -40,6 +42,7 @@ def weighted_rows(fit: Fit, spread: Float[np.ndarray, "p i"]) -> Rows:
     J = np.asarray(slopes, np.float64) / sigma[:, None]
     present, local = np.asarray(problem.data.present), problem.local()
     r, rows, runs = [np.zeros(0)], [np.zeros((0, spread.shape[1]))], []
+    windows = [np.zeros(0, int)]
     owners = np.asarray(problem.owners)
     for owner in np.unique(owners):
         for j in range(sigma.size):
@@ -48,5 +51,6 @@ def weighted_rows(fit: Fit, spread: Float[np.ndarray, "p i"]) -> Rows:
                 there = present[k, :, j]
                 r.append(off[k, there, j])
                 rows.append(J[k, there, j] @ spread[local[k]])
-                runs[-1] += int(there.sum())
-    return Rows(np.concatenate(r), np.concatenate(rows), tuple(runs))
+                windows.append(np.full(r[-1].size, k))
+                runs[-1] += r[-1].size
+    return Rows(np.concatenate(r), np.concatenate(rows), tuple(runs), np.concatenate(windows))

@@ -23,6 +23,8 @@ from ._signal import Signal
 
 # Iterations for the start of one window, which is a small and nearly linear problem.
 FEW = 15
+# Of the samples of a window, so many times as few of inputs are kept before and after it.
+BESIDE = 4
 
 
 def windows(record: Record, length: float) -> list[Record]:
@@ -95,12 +97,17 @@ def own_of_windows(
 
 
 def _cut(record: Record, inputs: dict[str, Signal], parts: list[Record]) -> list[dict[str, Signal]]:
-    """The inputs of parts of a record: what they are in the whole, and not new interpolations."""
-    longest = max(part.num_samples for part in parts)
+    """The inputs of parts of a record: what they are in the whole, and not new interpolations.
+
+    With samples before and after, for inputs that act late or that were recorded late.
+    """
+    margin = lambda part: part.num_samples // BESIDE + 1
+    longest = max(part.num_samples + 2 * margin(part) for part in parts)
 
     def cut(signal: Signal, part: Record) -> Signal:
-        first = int(np.searchsorted(record.times, part.times[0]))
-        last = first + part.num_samples
+        begin = int(np.searchsorted(record.times, part.times[0]))
+        first = max(begin - margin(part), 0)
+        last = min(begin + part.num_samples + margin(part), record.num_samples)
         between = signal.times.shape[0] - signal.coefficients.shape[1]
         pieces = signal.coefficients[:, first : last - between]
         return padded(

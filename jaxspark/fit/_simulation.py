@@ -24,6 +24,7 @@ from ._parametrise import parametrise
 from ._predict import predict, Prediction, start_of_trial
 from ._problem import all_signals, make_problem, Problem
 from ._record import checked, Record
+from ._sensor import kind_of
 from ._signal import Signal
 from ._suitable import needing_inputs
 from ._values import with_values
@@ -119,7 +120,8 @@ def observed_names(model: Model, inputs: Iterable[str] = ()) -> tuple[str, ...]:
 
 def start_of(model: Model, trial: int, inputs: Iterable[str] = ()) -> tuple[Any, State, State]:
     """What the system's functions get, and the guess of a trial's start, while inputs are zero."""
-    kinds, single = dict(model.inputs or {}), parametrise(model.parameters, 1)
+    kinds = {name: kind_of(given) for name, given in (model.inputs or {}).items()}
+    single = parametrise(model.parameters, 1)
     span, zero = np.linspace(0, 1, 4), np.zeros(4)
     makers = {"linear": Signal.linear, "previous": Signal.previous}
     signals = {name: makers.get(kinds.get(name, ""), Signal.cubic)(span, zero) for name in inputs}
