@@ -1,10 +1,13 @@
 """Records that were not fitted, and fits without some records."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import swings
 from jaxspark import fit
+from jaxspark.fit._compare import _inefficiency
 from jaxspark.fit._held import own_fitted
 from jaxspark.fit._predict import predict
 
@@ -86,6 +89,68 @@ def test_records_may_lack_channels(model, records):
 def test_folds_of_several(found):
     crossed = fit.cross_validate(found, [[0, 1], [2, 3]])
     assert len(crossed.trials) == 4 and len(crossed.values) == 2
+
+
+@pytest.fixture(scope="module")
+def without_drag(model, records):
+    parameters = {"length": fit.positive(0.9, "m"), "drag": 0.0}
+    other = dataclasses.replace(model, parameters=parameters)
+    return fit.estimate(other, records, progress=False)
+
+
+def test_laws_are_compared(found, without_drag, records):
+    table = fit.compare({"none": without_drag, "drag": found})
+    assert [law.name for law in table.laws] == ["drag", "none"]
+    assert table.best == table.by_bic == "drag"
+    drag, none = table.laws
+    assert drag.left_out == fit.cross_validate(found).rms and drag.converged and none.converged
+    sizes = {law.name: np.sqrt(np.prod(list(law.left_out.values()))) for law in table.laws}
+    assert drag.score == 1.0
+    np.testing.assert_allclose(none.score, sizes["none"] / sizes["drag"], rtol=1e-12)
+    assert none.score > 2
+    # Two channels' noise, eight numbers of starts, length and drag.
+    assert (drag.told, none.told) == (12, 11)
+    # What the true law leaves is white, what a motion without friction leaves is not.
+    assert drag.samples == none.samples == 4 * 2 * 81
+    assert drag.independent > 0.7 * drag.samples and none.independent < 0.2 * none.samples
+    assert drag.bic == found.findings().criteria.bic
+    expected = none.told * np.log(none.independent) + none.independent / none.samples * (
+        none.bic - none.told * np.log(none.samples)
+    )
+    np.testing.assert_allclose(none.bic_correlated, expected, rtol=1e-10)
+    lines = str(table).splitlines()
+    assert lines[0].split("  ")[0] == "law" and "left out: angle" in lines[0]
+    assert lines[1].startswith("drag") and "1.00" in lines[1] and lines[2].startswith("none")
+    held = [swings.record(TIMES, 0.5, 0.5, seed=7)]
+    by_held = fit.compare({"none": without_drag, "drag": found}, held)
+    assert by_held.best == "drag" and by_held.laws[0].left_out == fit.rms_of(found.predict(held))
+
+
+def test_samples_of_an_autoregressive_residual_that_count():
+    """`(1 + a) / (1 - a)` of them are as good as one."""
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(20):
+        x = np.zeros(6000)
+        for k in range(1, 6000):
+            x[k] = 0.8 * x[k - 1] + rng.standard_normal()
+        nothing = np.zeros(6000)
+        found.append(_inefficiency(fit.Channel("a", "", x, nothing, 1.0, 0.0, fit.whiteness(x))))
+    # Sums that end at the first lag within the bounds miss what is beyond: some 5 %.
+    assert 0.85 * 9 <= np.mean(found) <= 1.05 * 9
+    x = rng.standard_normal(6000)
+    white = fit.Channel("a", "", x, nothing, 1.0, 0.0, fit.whiteness(x))
+    assert 1.0 <= _inefficiency(white) <= 1.1
+
+
+def test_errors_of_comparisons(found, without_drag, records, model):
+    with pytest.raises(ValueError, match="no fits to compare"):
+        fit.compare({})
+    with pytest.raises(ValueError, match="held_out or folds"):
+        fit.compare({"drag": found}, records, folds=[(0,)])
+    fewer = dataclasses.replace(found, records=found.records[:3])
+    with pytest.raises(ValueError, match="drag and fewer were fitted to different records"):
+        fit.compare({"drag": found, "fewer": fewer})
 
 
 def test_errors(found, records):

@@ -112,19 +112,23 @@ def chosen(folder: pathlib.Path, tiny: bool = False) -> Iterator[Figure]:
         "Coulomb and drag": coulomb_and_drag(1),
         "Coulomb, viscous and drag": coulomb_and_drag(1) | viscous(1),
     }
-    left, criteria = {}, {}
-    for law, numbers in laws.items():
-        found = fit.estimate(model(1, geometry(1) | numbers), fitted, progress=False, throw=False)
-        left[law] = fit.cross_validate(found).rms["angle1"]
-        own = found.findings().criteria
-        assert own is not None
-        criteria[law] = own.bic
-        yield note(f"single arm, {law}: rms left out (rad), BIC", f"{left[law]:.5f}, {own.bic:.0f}")
-    best, by_criterion = min(left, key=left.__getitem__), min(criteria, key=criteria.__getitem__)
+    fits = {
+        law: fit.estimate(model(1, geometry(1) | numbers), fitted, progress=False, throw=False)
+        for law, numbers in laws.items()
+    }
+    table = fit.compare(fits)
+    for law in table.laws:
+        numbers = f"{law.left_out['angle1']:.5f}, {law.bic:.0f}, {law.bic_correlated:.0f}"
+        what = f"single arm, {law.name}: rms left out (rad), BIC, the same for correlated residuals"
+        yield note(what, numbers)
     what = "single arm: the law that pieces left out choose"
-    yield Figure(what, "Coulomb and drag", best, best == "Coulomb and drag")
-    words = f"{by_criterion} (residuals are correlated over some 50 samples: it counts too many)"
+    yield Figure(what, "Coulomb and drag", table.best, table.best == "Coulomb and drag")
+    first = min(table.laws, key=lambda law: law.bic)
+    each = first.samples / first.independent
+    words = f"{first.name} (residuals are correlated: of {each:.0f} samples one is independent)"
     yield note("single arm: the law that Schwarz's criterion chooses", words)
+    what = "single arm: the law that the criterion for correlated residuals chooses"
+    yield note(what, table.by_bic)
 
 
 def all_free(links: int, folder: pathlib.Path, tiny: bool = False) -> Iterator[Figure]:

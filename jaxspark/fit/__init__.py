@@ -5,6 +5,7 @@ from ._before import check as check
 from ._check import DataError as DataError, DataWarning as DataWarning
 from ._checkpoint import CheckpointError as CheckpointError
 from ._combinations import Directions as Directions, unidentifiable_words as unidentifiable_words
+from ._compare import compare as compare, Comparison as Comparison, Law as Law
 from ._covariance import Information as Information
 from ._each import each as each, Table as Table
 from ._estimate import estimate as estimate, FitError as FitError
