@@ -12,8 +12,9 @@ import pytest
 import jaxspark
 import swings
 from jaxspark import fit
-from jaxspark.fit._evaluate import sensitivities, weighted
+from jaxspark.fit._evaluate import weighted
 from jaxspark.fit._log_density import loss
+from jaxspark.fit._sensitivities import sensitivities
 from jaxspark.fit._shooting import shooting_problem
 from jaxspark.fit._stochastic import batch_loss
 

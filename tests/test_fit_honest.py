@@ -12,8 +12,9 @@ import scipy.stats
 import jaxspark
 from jaxspark import fit
 from jaxspark.fit._compile import compiled
-from jaxspark.fit._evaluate import by_reverse, sensitivities, weighted
+from jaxspark.fit._evaluate import weighted
 from jaxspark.fit._problem import make_problem
+from jaxspark.fit._sensitivities import by_reverse, sensitivities
 
 
 TIMES = np.linspace(0, 6, 121)

@@ -9,10 +9,10 @@ import helpers
 import jaxspark
 import swings
 from jaxspark import fit
-from jaxspark.fit._evaluate import simulated
 from jaxspark.fit._grid import grid, stacked
 from jaxspark.fit._predict import _delayed, predict
 from jaxspark.fit._problem import make_problem
+from jaxspark.fit._sensitivities import simulated
 
 
 # Compiles for minutes in all.

@@ -8,10 +8,11 @@ import pytest
 import swings
 from jaxspark import fit
 from jaxspark.fit._compile import compiled
-from jaxspark.fit._evaluate import assembled, sensitivities, weighted
+from jaxspark.fit._evaluate import assembled, weighted
 from jaxspark.fit._log_density import loss as density_loss
 from jaxspark.fit._predict import predict
 from jaxspark.fit._problem import make_problem
+from jaxspark.fit._sensitivities import sensitivities
 
 
 # Compiles for minutes in all.

@@ -10,11 +10,12 @@ import scipy.integrate
 
 import jaxspark
 from jaxspark import fit
-from jaxspark.fit._evaluate import bending, by_channel, Sensitivities, sensitivities, weighted
+from jaxspark.fit._evaluate import bending, by_channel, weighted
 from jaxspark.fit._levenberg import advance, begin
 from jaxspark.fit._predict import predict
 from jaxspark.fit._problem import make_problem
 from jaxspark.fit._proposal import _damped, NEAR, Options
+from jaxspark.fit._sensitivities import Sensitivities, sensitivities
 
 
 GRAVITY = 9.81

@@ -11,10 +11,10 @@ import numpy as np
 
 import jaxspark
 from jaxspark.fit._compile import compiled
-from jaxspark.fit._evaluate import simulated
 from jaxspark.fit._log_density import loss
 from jaxspark.fit._predict import predict
 from jaxspark.fit._problem import make_problem
+from jaxspark.fit._sensitivities import simulated
 
 from .._figures import at_most, Figure, note
 from ..large._splu import least_seconds

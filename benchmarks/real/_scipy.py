@@ -55,8 +55,8 @@ def _functions(found: fit.Fit):
     problem, sigma = found.problem, np.asarray(found.state.sigma)
     present = np.asarray(problem.data.present)
     weights = np.broadcast_to(1 / sigma, present.shape)[present]
-    from jaxspark.fit._evaluate import simulated
     from jaxspark.fit._predict import predict
+    from jaxspark.fit._sensitivities import simulated
 
     measured = np.asarray(problem.data.measured)[present]
     local = problem.local()

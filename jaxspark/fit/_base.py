@@ -13,13 +13,14 @@ from jaxtyping import Float
 
 from ._compile import compiled
 from ._covariance import RTOL
-from ._evaluate import assembled, Evaluation, sensitivities, weighted
+from ._evaluate import assembled, Evaluation, weighted
 from ._model import Model
 from ._monomials import Invariant, invariants, terms
 from ._noise import initial_noise
 from ._null import sparse_basis
 from ._problem import make_problem, Problem
 from ._record import Record
+from ._sensitivities import sensitivities
 from ._suitable import as_records, needing_inputs
 from ._told_remarks import untold
 

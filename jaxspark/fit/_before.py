@@ -8,13 +8,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ._data_remarks import data_remarks
-from ._evaluate import Sensitivities, simulated, weighted
+from ._evaluate import weighted
 from ._model import Model
 from ._motion_remarks import horizon_remarks, rate_remarks, start_remarks
 from ._noise import initial_noise
 from ._problem import make_problem, Problem
 from ._record import Record
 from ._remarks import Check, Remark
+from ._sensitivities import Sensitivities, simulated
 from ._suitable import as_records, needing_inputs
 from ._told_remarks import told_remarks
 

@@ -13,7 +13,6 @@ from tqdm import tqdm
 
 from ._before import checked_at
 from ._checkpoint import fingerprint, load, save
-from ._evaluate import simulated
 from ._failure import check_unknowns, check_whole, why_not
 from ._fit import Fit
 from ._iteration import after, iterated
@@ -24,6 +23,7 @@ from ._parametrise import parametrise
 from ._problem import make_problem, Problem
 from ._proposal import Options
 from ._record import Record
+from ._sensitivities import simulated
 from ._shooting import shooting_problem
 from ._spread import at_home, mesh_of, own_part, writes
 from ._suitable import as_records, needing_inputs
@@ -77,10 +77,10 @@ def estimate(
     - `throw`: whether to raise an error if it does not converge; otherwise look at `converged`
         and `message` of the fit.
     - `devices`: to split trials, or windows, over: a sequence of devices or a mesh, as for
-        [`jaxspark.batch.over_devices`][]. By default one has them all. The results are those of one
-        to rounding error. If the devices belong to several processes all of them call this with the
-        same arguments, and get the same fit; `checkpoint` is a file that all can read, and the
-        first writes.
+        [`jaxspark.batch.over_devices`][]. By default one has them all; if it is a CPU, its cores
+        share the trials. The results are those of one to rounding error. If the devices belong
+        to several processes all of them call this with the same arguments, and get the same fit;
+        `checkpoint` is a file that all can read, and the first writes.
     - `check`: whether to look at data and model first, as [`jaxspark.fit.check`][] does; what it
         says is `checked` of the fit, and the head of its report. Not with windows or devices, and
         not where a checkpoint goes on.

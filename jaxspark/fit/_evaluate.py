@@ -1,4 +1,4 @@
-"""What trials show, its exact derivative, and what least squares needs of both."""
+"""What least squares needs of what trials show and of its derivative."""
 
 from typing import Any
 
@@ -9,31 +9,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar
-from ._compile import compiled
-from ._predict import predict_trial, Prediction
 from ._problem import Data, Problem
+from ._sensitivities import Sensitivities
 from ._spread import each
-
-
-# How many columns of a Jacobian, forward, cost as much as a row in reverse.
-REVERSE = 4
-
-
-class Sensitivities(eqx.Module):
-    """What a trial shows and its derivative by the unknowns that act on it; with another axis in
-    front, of all trials.
-
-    - `prediction`: of the channels, and how the simulation went.
-    - `jacobian`: of the channels at the samples.
-    - `ends`, `starts`: of each trial its state at the end, in the tangent coordinates of the next
-        one's start, and that at its start in its own, with derivatives as last columns;
-        `None` unless trials are windows of one motion.
-    """
-
-    prediction: Prediction
-    jacobian: Float[Array, "*n samples channels q"]
-    ends: Float[Array, "*n d q1"] | None
-    starts: Float[Array, "*n d q1"] | None
 
 
 class Evaluation(eqx.Module):
@@ -67,39 +45,6 @@ class Evaluation(eqx.Module):
     starts: Float[Array, "trials d q1"] | None
     good: BoolScalar
     worst: FloatScalar
-
-
-def sensitivities(problem: Problem, u: Float[Array, " p"]) -> Sensitivities:
-    """Simulate all trials and differentiate them, in one pass.
-
-    **Arguments:**
-
-    - `u`: the unknowns.
-    """
-    windows, reverse = bool(problem.links), by_reverse(problem)
-
-    def of_trial(problem, x, at, following, data):
-        def function(x):
-            found = predict_trial(problem, x, at, data, "stages" if reverse else "none")
-            state = ()
-            if windows:
-                where = (found.y1, found.z1), (found.y0, found.z0)
-                state = following.coordinates(*where[0]), at.coordinates(*where[1])
-            return (found.values, state), (state, found)
-
-        derivative = jax.jacrev if reverse else jax.jacfwd
-        jacobian, (state, found) = derivative(function, has_aux=True)(x)
-        moves = [jnp.concatenate([J, s[:, None]], 1) for J, s in zip(jacobian[1], state)]
-        return Sensitivities(found, jacobian[0], *(moves or (None, None)))
-
-    following = jax.tree.map(lambda x: jnp.roll(x, -1, 0), problem.tangents)
-    operands = u[problem.local()], problem.tangents, following, problem.data
-    columns = None if reverse else operands[0].shape[1]
-    return each(of_trial, problem.mesh, problem, *operands, columns=columns)
-
-
-simulated = compiled(sensitivities)
-"""The one large program of a fit on one device, which serves its report, too."""
 
 
 def weighted(
@@ -226,19 +171,6 @@ def bending(
     operands = at_u.jacobian, problem.data, *ends, step[local]
     slopes = each(of_trial, problem.mesh, (problem.model.loss, sigma), *operands)
     return jnp.zeros_like(step).at[local].add(slopes)
-
-
-def by_reverse(problem: Problem) -> bool:
-    """Whether Jacobians are found row by row, in reverse, and not column by column.
-
-    By counts: a row costs a reverse pass, with the steps of the simulation once more, and a
-    column about half of that or less, all of them at once. Reverse pays if the unknowns of a
-    trial are more than `REVERSE` times its samples, as those of a network may be.
-    """
-    rows = problem.data.present.shape[1] * problem.data.present.shape[2]
-    if problem.links:
-        rows += 2 * problem.num_start
-    return problem.local().shape[1] > REVERSE * rows
 
 
 def unknown_yet(problem: Problem, dtype: Any) -> Evaluation:

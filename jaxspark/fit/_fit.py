@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ._evaluate import Sensitivities, simulated
 from ._findings import Findings, Profile
 from ._levenberg import State
 from ._model import Model
@@ -21,6 +20,7 @@ from ._problem import Problem
 from ._proposal import Options
 from ._record import Record
 from ._remarks import Check
+from ._sensitivities import Sensitivities, simulated
 from ._suitable import as_records, check_units, complete, measured_only, needing_inputs
 
 

@@ -1,10 +1,10 @@
 """An iteration as compiled programs."""
 
 from ._compile import compiled
-from ._evaluate import Sensitivities, simulated
 from ._levenberg import advance, judge, State
 from ._problem import Problem
 from ._proposal import Options
+from ._sensitivities import Sensitivities, simulated
 
 
 _advance, _judge = compiled(advance), compiled(judge)

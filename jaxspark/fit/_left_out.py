@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from ._evaluate import simulated
 from ._findings import Trial
 from ._fit import Fit
 from ._held import MOST, own_fitted
@@ -19,6 +18,7 @@ from ._predict import predict
 from ._problem import make_problem, Problem
 from ._proposal import Options
 from ._record import Record
+from ._sensitivities import simulated
 from ._shaped import fits, room_of, shaped
 from ._shooting import own_of_windows
 from ._suitable import complete, measured_only

@@ -14,14 +14,13 @@ from ._evaluate import (
     Evaluation,
     residual_loss,
     residual_noise,
-    Sensitivities,
-    sensitivities,
     unknown_yet,
     weighted,
 )
 from ._problem import Problem
 from ._proposal import Memory, Options, Proposal, propose
 from ._robust import Squares
+from ._sensitivities import Sensitivities, sensitivities
 
 
 # How near the minimum is near enough, in standard errors.
