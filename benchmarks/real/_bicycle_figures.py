@@ -130,15 +130,19 @@ def _inertias(folder: pathlib.Path) -> Iterator[Figure]:
     """From the rate of lean and the angle of the fork, over a second."""
     records = _read(folder, 1.05)
     free = {name: fit.positive(MEASURED[name], "kg m2") for name in ("IBxx", "IBzz", "IFyy")}
-    free["IBxz"] = fit.real(MEASURED["IBxz"], "kg m2")
-    free["IHzz"] = fit.positive(MEASURED["IHzz"], "kg m2")
     begun = time.perf_counter()
     found = fit.estimate(_model(free), records, progress=False, throw=False)
     yield note("bicycle: how the fit of inertias ended", found.message)
-    for one in found.findings().estimates:
-        if one.name in free:
-            words = f"{one.value:.4g}; {one.error:.2g}; {one.correlated_error:.2g}"
-            yield note(f"bicycle: {one.name}; standard error; for correlated residuals", words)
+    ours = [one for one in found.findings().estimates if one.name in free]
+    told = sum(one.identifiable for one in ours)
+    yield note("bicycle: how many of the inertias the records tell", f"{told} of {len(free)}")
+    for one in ours:
+        half = 1.96 * one.correlated_error
+        words = (
+            f"{one.value:.4g}; {one.value - half:.4g} to {one.value + half:.4g}; {one.error:.2g}"
+        )
+        what = f"bicycle: {one.name}; 95 %, for correlated residuals; standard error for white ones"
+        yield note(what, words)
     yield note("bicycle: s, cold, to the findings", f"{time.perf_counter() - begun:.0f}")
     weave = np.array([_weave({**MEASURED, **{k: found.values[k] for k in free}}, v) for v in WEAVE])
     off = np.mean(np.abs(weave - np.array(list(WEAVE.values()))), 0)

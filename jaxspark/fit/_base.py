@@ -13,14 +13,14 @@ from jaxtyping import Float
 
 from ._compile import compiled
 from ._covariance import RTOL
-from ._evaluate import assembled, Evaluation, weighted
+from ._evaluate import assembled, weighted
 from ._model import Model
 from ._monomials import Invariant, invariants, terms
 from ._noise import initial_noise
 from ._null import sparse_basis
 from ._problem import make_problem, Problem
 from ._record import Record
-from ._sensitivities import sensitivities
+from ._sensitivities import Sensitivities, simulated
 from ._suitable import as_records, needing_inputs
 from ._told_remarks import untold
 
@@ -221,10 +221,10 @@ def _probed(problem: Problem, sigma: Any, rng: np.random.Generator, count: int):
     u = np.asarray(problem.start)[None, :] + np.pad(
         moves, ((0, 0), (0, problem.size - shared.size))
     )
-    rows, slopes, values, good = map(np.asarray, _rows(problem, jnp.asarray(u), sigma))
     rtol = RTOL[np.dtype(u.dtype).name]
     found = []
-    for A, slope, x, fine in zip(rows, slopes, values, good, strict=True):
+    for point in jnp.asarray(u):
+        A, slope, x, fine = map(np.asarray, _rows(problem, point, sigma, simulated(problem, point)))
         if fine:
             null, rank = untold(A, shared.size, rtol)
             found.append((x, null @ slope.T, rank))
@@ -237,21 +237,13 @@ def _probed(problem: Problem, sigma: Any, rng: np.random.Generator, count: int):
 
 
 @compiled
-def _rows(problem: Problem, us: Any, sigma: Any):
-    def one(u):
-        found: Evaluation = weighted(problem, u, sigma, sensitivities(problem, u))
-        own = u[: problem.shared.size]
-        slope = jax.jacfwd(problem.shared.physical)(own)
-        # What priors say no motion tells.
-        A = assembled(problem, found)[0]
-        return (
-            A[: A.shape[0] - found.prior.shape[0]],
-            slope,
-            problem.shared.physical(own),
-            found.good,
-        )
-
-    return jax.lax.map(one, us)
+def _rows(problem: Problem, u: Any, sigma: Any, at_u: Sensitivities):
+    found = weighted(problem, u, sigma, at_u)
+    own = u[: problem.shared.size]
+    slope = jax.jacfwd(problem.shared.physical)(own)
+    # What priors say no motion tells.
+    A = assembled(problem, found)[0]
+    return A[: A.shape[0] - found.prior.shape[0]], slope, problem.shared.physical(own), found.good
 
 
 def _scales(points: Sequence[np.ndarray], nulls: Sequence[np.ndarray]) -> Float[np.ndarray, "s q"]:

@@ -63,7 +63,9 @@ def _program(function: Callable[..., Any], *args: Any) -> Callable[..., Any]:
     arrays, rest = eqx.partition(args, eqx.is_array)
     leaves, structure = jax.tree.flatten(rest)
     of_arrays, where = jax.tree.flatten(arrays)
-    kinds = tuple((x.shape, x.dtype, getattr(x, "weak_type", False)) for x in of_arrays)
+    # Arrays of NumPy have neither.
+    own = lambda x: (getattr(x, "weak_type", False), getattr(x, "sharding", None))
+    kinds = tuple((x.shape, x.dtype, *own(x)) for x in of_arrays)
     key = (function, structure, where, tuple(leaves), kinds)
     if key not in _programs:
         _programs[key] = ahead(function, *args)
