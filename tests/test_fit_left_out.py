@@ -7,7 +7,7 @@ import pytest
 
 import swings
 from jaxspark import fit
-from jaxspark.fit._compare import _inefficiency
+from jaxspark.fit._compare import _inefficiency, _relative
 from jaxspark.fit._held import own_fitted
 from jaxspark.fit._predict import predict
 
@@ -114,7 +114,8 @@ def test_laws_are_compared(found, without_drag, records):
     assert drag.samples == none.samples == 4 * 2 * 81
     assert drag.independent > 0.7 * drag.samples and none.independent < 0.2 * none.samples
     assert drag.bic == found.findings().criteria.bic
-    expected = none.told * np.log(none.independent) + none.independent / none.samples * (
+    share = drag.independent / drag.samples
+    expected = none.told * np.log(drag.independent) + share * (
         none.bic - none.told * np.log(none.samples)
     )
     np.testing.assert_allclose(none.bic_correlated, expected, rtol=1e-10)
@@ -124,6 +125,24 @@ def test_laws_are_compared(found, without_drag, records):
     held = [swings.record(TIMES, 0.5, 0.5, seed=7)]
     by_held = fit.compare({"none": without_drag, "drag": found}, held)
     assert by_held.best == "drag" and by_held.laws[0].left_out == fit.rms_of(found.predict(held))
+
+
+def test_units_of_channels_do_not_choose_a_law():
+    """Another unit adds the same to the criterion of every law, the corrected one included."""
+
+    def differences(shift):
+        laws = [
+            fit.Law(name, told, {"a": 1.0}, score, bic + shift, np.nan, 600, count, True)
+            for name, told, score, bic, count in (
+                ("x", 12, 1, -900, 500.0),
+                ("y", 11, 6, -200, 9.0),
+            )
+        ]
+        one, other = (_relative(law, 1.0, 500 / 600) for law in laws)
+        return other.bic_correlated - one.bic_correlated
+
+    np.testing.assert_allclose(differences(float(1200 * np.log(1e3))), differences(0.0), rtol=1e-10)
+    assert differences(0.0) > 500
 
 
 def test_samples_of_an_autoregressive_residual_that_count():
@@ -149,6 +168,10 @@ def test_errors_of_comparisons(found, without_drag, records, model):
     with pytest.raises(ValueError, match="held_out or folds"):
         fit.compare({"drag": found}, records, folds=[(0,)])
     fewer = dataclasses.replace(found, records=found.records[:3])
+    other = [swings.record(TIMES, *at, seed=9) for at in ANGLES]
+    elsewhere = dataclasses.replace(found, records=tuple(other))
+    with pytest.raises(ValueError, match="drag and elsewhere were fitted to different records"):
+        fit.compare({"drag": found, "elsewhere": elsewhere})
     with pytest.raises(ValueError, match="drag and fewer were fitted to different records"):
         fit.compare({"drag": found, "fewer": fewer})
 

@@ -154,15 +154,17 @@ def test_unwrapped():
 def test_errors(record):
     with pytest.raises(TypeError, match="the quantity must be a function"):
         fit.Sensor("angle")
-    with pytest.raises(TypeError, match=r"Sensor: gain must be a number.*got \[1\]"):
+    with pytest.raises(TypeError, match=r"Sensor: gain must be a finite number.*got \[1\]"):
         fit.Sensor(angle, gain=[1])
     with pytest.raises(
-        ValueError, match="Input must be one of cubic, linear, previous; got 'step'"
+        ValueError, match="Input: kind must be one of cubic, linear, previous; got 'step'"
     ):
         fit.Input("step")
     with pytest.raises(ValueError, match="a delay cannot be estimated where samples are held"):
         fit.Input("previous", delay="late")
-    with pytest.raises(ValueError, match="no parameter 'offset'; the parameters are: length, drag"):
+    with pytest.raises(
+        ValueError, match="no parameter 'offset'; the parameters are: drag, gain, lag"
+    ):
         fit.simulate(made(sensors={"angle": fit.Sensor(angle, zero="offset")}), record)
     twice = made(delays=lambda args: {"angle": args["lag"]})
     with pytest.raises(

@@ -1,6 +1,7 @@
 """Trials that the cores of a CPU share."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -52,3 +53,12 @@ def test_an_error_of_a_thread_is_raised():
 
     with pytest.raises(Exception, match="third lane"):
         _threads.shared_by_cores(fails, 4, 2, jnp.arange(4.0))
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_threads_have_the_precision_of_their_caller(double):
+    with jax.enable_x64(double):
+        x = jnp.asarray(np.arange(6.0))
+        found = _threads.shared_by_cores(squares, 6, 2, x, 3)["squares"]
+    assert found.dtype == (np.float64 if double else np.float32)
+    np.testing.assert_array_equal(found, np.arange(6.0) ** 2 + 3)

@@ -38,9 +38,9 @@ def figures(
 ) -> Iterator[Figure]:
     """All parts in full, or one."""
     del plots
-    # Cold times are those of two cores.
+    # Cold times are those of all cores.
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, range(min(2, os.cpu_count() or 1)))
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
     parts = {name: functools.partial(_part, name, data) for name in FROM_DATA}
     return chosen({**parts, **MADE}, only)
 

@@ -24,7 +24,8 @@ class Law:
     - `left_out`: root mean square of what is left of records left out, by channel (its unit).
     - `score`: geometric mean of these, over that of the best law: 1 for the best.
     - `bic`: Schwarz's criterion, which takes residuals as white; NaN for robust losses.
-    - `bic_correlated`: the same, with as many samples as are independent.
+    - `bic_correlated`: the same, with as many samples as are independent of the residuals of the
+        best law.
     - `samples`, `independent`: the numbers of both.
     - `converged`: whether the fit did, and those without records left out.
     """
@@ -85,7 +86,7 @@ def compare(
 
     Criteria such as Schwarz's take residuals for white. Those of mechanisms are correlated over
     many samples, as what a model leaves out is no noise: the criteria then favour the law with the
-    most parameters. Of both kinds the table has the values; the order is that of records left out.
+    most parameters. The table has both; its order is that of records left out.
 
     **Arguments:**
 
@@ -99,18 +100,18 @@ def compare(
     **Raises:** `ValueError` for no fits, fits of different records or channels, or both `held_out`
     and `folds`; otherwise as [`jaxspark.fit.cross_validate`][].
 
-    Source: H. J. Thiebaux & F. W. Zwiers, *The interpretation and estimation of effective sample
+    Source: H. J. Thiébaux & F. W. Zwiers, *The interpretation and estimation of effective sample
     size* (1984), for the number of independent samples.
     """
     held = [held_out] if isinstance(held_out, Record) else list(held_out)
     if held and folds is not None:
         raise ValueError("Give held_out or folds: what is held out is predicted by fits to all.")
     _check_alike(fits)
-    rows = [_row(name, fit, held, folds) for name, fit in fits.items()]
-    best = min(row.score for row in rows)
-    scaled = [_scaled(row, best) for row in rows]
     order = lambda row: (not np.isfinite(row.score), row.score)
-    return Comparison(tuple(sorted(scaled, key=order)))
+    rows = sorted((_row(name, fit, held, folds) for name, fit in fits.items()), key=order)
+    # One number of independent samples for all: the likelihoods of laws are compared.
+    best, share = rows[0].score, rows[0].independent / rows[0].samples
+    return Comparison(tuple(_relative(row, best, share) for row in rows))
 
 
 def _check_alike(fits: Mapping[str, Fit]) -> None:
@@ -119,8 +120,11 @@ def _check_alike(fits: Mapping[str, Fit]) -> None:
     (first, one), *others = fits.items()
     for name, other in others:
         same = len(one.records) == len(other.records) and all(
-            np.array_equal(a.times, b.times) for a, b in zip(one.records, other.records)
+            np.array_equal(a.times, b.times) and _equal(a.channels, b.channels)
+            for a, b in zip(one.records, other.records)
         )
+        if one.problem.owners != other.problem.owners or one.problem.links != other.problem.links:
+            raise ValueError(f"{first} and {name} were fitted by different windows.")
         if not same:
             raise ValueError(f"{first} and {name} were fitted to different records.")
         if one.problem.channels != other.problem.channels:
@@ -128,6 +132,10 @@ def _check_alike(fits: Mapping[str, Fit]) -> None:
                 f"{first} predicts {', '.join(one.problem.channels)}, and {name} "
                 f"{', '.join(other.problem.channels)}: they cannot be compared."
             )
+
+
+def _equal(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> bool:
+    return a.keys() == b.keys() and all(np.array_equal(a[k], b[k], equal_nan=True) for k in a)
 
 
 def _row(name: str, fit: Fit, held: list[Record], folds: Any) -> Law:
@@ -140,19 +148,18 @@ def _row(name: str, fit: Fit, held: list[Record], folds: Any) -> Law:
     trials = trials_of(fit, fit.problem, fit.state.u, fit.prediction, fit.records, False)
     samples, independent = _independent(trials)
     told = fit.uncertainty.information.rank + int(np.sum(~np.asarray(fit.options.known)))
-    bic = corrected = np.nan
-    if own is not None:
-        bic = own.bic
-        share = independent / samples
-        corrected = -2 * own.log_likelihood * share + told * np.log(independent)
+    bic = np.nan if own is None else own.bic
     sizes = np.array(list(left.values()))
     score = float(np.exp(np.mean(np.log(sizes)))) if np.all(sizes > 0) else float(np.min(sizes))
-    return Law(name, told, left, score, bic, float(corrected), samples, independent, converged)
+    return Law(name, told, left, score, bic, np.nan, samples, independent, converged)
 
 
-def _scaled(row: Law, best: float) -> Law:
+def _relative(row: Law, best: float, share: float) -> Law:
+    """The score beside the best; the criterion with that share of the samples."""
+    likelihood = row.bic - row.told * np.log(row.samples)
+    corrected = share * likelihood + row.told * np.log(share * row.samples)
     score = row.score / best if best > 0 else row.score
-    return dataclasses.replace(row, score=score)
+    return dataclasses.replace(row, score=score, bic_correlated=float(corrected))
 
 
 def _independent(trials: Sequence[Trial]) -> tuple[int, float]:

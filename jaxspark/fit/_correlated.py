@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ._covariance import delta
 from ._findings import Channel, Trial, Whiteness
@@ -21,7 +21,8 @@ def correlated_errors(fit: Fit, trials: Sequence[Trial]) -> Float[np.ndarray, " 
     """Standard errors that need no white residuals.
 
     Windows that need not join are clusters: residuals may be correlated in them, over all channels
-    and in any way. Otherwise the errors are those of Newey and West, by channels.
+    and in any way; of what each record has for itself, which is in few of them, nothing is said.
+    Otherwise the errors are those of Newey and West, by channels.
 
     **Arguments:**
 
@@ -44,7 +45,8 @@ def correlated_errors(fit: Fit, trials: Sequence[Trial]) -> Float[np.ndarray, " 
     rows, residuals = np.concatenate([J, by_prior]), np.concatenate([r, prior[:, -1]])
     rows[:, known.silent] = 0.0
     options = {"num_priors": len(prior), "rtol": known.rtol}
-    if _enough_clusters(fit):
+    clusters = _enough_clusters(fit)
+    if clusters:
         covariance = clustered(rows, residuals, windows, **options)
     else:
         channels = [_tested(channel) for trial in trials for channel in trial.channels]
@@ -54,7 +56,17 @@ def correlated_errors(fit: Fit, trials: Sequence[Trial]) -> Float[np.ndarray, " 
         longest = min(_lags(max(sizes), channels), max(runs) - 1)
         covariance = newey_west(rows, residuals, longest, runs, **options)
     parts = delta(covariance[:count, :count], known.dphysical)
-    return np.where(known.identifiable, np.sqrt(np.diag(parts)), np.inf)
+    errors = np.where(known.identifiable, np.sqrt(np.diag(parts)), np.inf)
+    if clusters:
+        # What belongs to one record is in few clusters, which say little about it.
+        errors[_own_of_records(fit)] = np.nan
+    return errors
+
+
+def _own_of_records(fit: Fit) -> Bool[np.ndarray, " q"]:
+    """Which parameters each record has for itself."""
+    own = np.arange(fit.problem.shared.size) >= fit.problem.shared.num_shared
+    return np.any(fit.uncertainty.dphysical[:, own] != 0, axis=1)
 
 
 def _enough_clusters(fit: Fit) -> bool:

@@ -103,10 +103,13 @@ class Record:
 
         **Returns:** a [`jaxspark.fit.Record`][]. Each channel begins as it did.
 
-        **Raises:** `ValueError` for a channel that the record does not have, or no name.
+        **Raises:** `ValueError` for a channel that the record does not have, no name, or a period
+        that is not positive.
         """
         if not names:
             raise ValueError("Record.unwrapped: name the channels to unwrap.")
+        if not (np.isfinite(period) and period > 0):
+            raise ValueError(f"Record.unwrapped: period must be positive and finite; got {period}.")
         channels = dict(self.channels)
         for name in names:
             if name not in channels:
@@ -117,6 +120,7 @@ class Record:
             values = channels[name].copy()
             there = np.isfinite(values)
             values[there] = np.unwrap(values[there], period=float(period))
+            values.setflags(write=False)
             channels[name] = values
         return Record(self.name, self.times, channels, self.inputs, self.units)
 

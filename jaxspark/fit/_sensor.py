@@ -5,6 +5,7 @@ from typing import Any, get_args, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 
 from ._signal import Signal
 
@@ -27,8 +28,8 @@ class Sensor(eqx.Module):
     **Arguments:**
 
     - `quantity`: `quantity(t, y, z, lam, psi, args)`, a scalar.
-    - `zero`: what is shown for nothing, in the unit of the channel.
-    - `gain`: by how much it shows too much.
+    - `zero`: what is shown for a quantity of zero, in the unit of the channel.
+    - `gain`: the factor by which it shows the quantity.
     - `lag`: how long ago the quantity was what is shown (s), a few steps at most; see `delays` of
         [`jaxspark.fit.Model`][].
 
@@ -64,7 +65,8 @@ class Input(eqx.Module):
 
     - `kind`: `"cubic"`, `"linear"` or `"previous"`.
     - `delay`: what acts at a time was recorded so long before (s): a number, the name of a
-        parameter, or a function of `args`. It is negative where the record is late. It cannot be
+        parameter, or a function of `args`. It is negative where the record is late. Before the
+        first and after the last sample these are held. It cannot be
         estimated with `"previous"`, whose derivative by time is zero.
 
     **Raises:** `ValueError` for another kind, `TypeError` for a delay that is none of these.
@@ -74,13 +76,18 @@ class Input(eqx.Module):
     delay: Any = 0.0
 
     def __check_init__(self):
-        check_kind("Input", self.kind)
+        check_kind("Input: kind", self.kind)
         _check_setting("Input: delay", self.delay)
         if self.kind == "previous" and not isinstance(self.delay, (int, float)):
             raise ValueError(
                 'Input: a delay cannot be estimated where samples are held ("previous"): nothing '
                 'changes with it until it passes a sample. Use "linear".'
             )
+
+    @property
+    def late(self) -> bool:
+        """Whether it may act at another time than it was recorded."""
+        return not _is_zero(self.delay)
 
 
 class Delayed(eqx.Module):
@@ -104,7 +111,7 @@ def acting(inputs: Mapping[str, Any] | None, signals: Mapping[str, Any], args: A
     """Signals as they act on the system, those of a delayed `Input` late."""
     found = dict(signals)
     for name, given in (inputs or {}).items():
-        if isinstance(given, Input) and not _is_zero(given.delay):
+        if isinstance(given, Input) and given.late and name in signals:
             found[name] = Delayed(signals[name], _value(given.delay, args))
     return found
 
@@ -134,10 +141,10 @@ def _is_zero(setting: Any) -> bool:
 
 
 def _check_setting(what: str, given: Any) -> None:
-    number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    number = isinstance(given, (int, float)) and not isinstance(given, bool) and np.isfinite(given)
     if not (number or isinstance(given, str) or callable(given)):
         raise TypeError(
-            f"{what} must be a number, the name of a parameter or a function of args; "
+            f"{what} must be a finite number, the name of a parameter or a function of args; "
             f"got {given!r}."
         )
 
@@ -145,7 +152,12 @@ def _check_setting(what: str, given: Any) -> None:
 def _value(setting: Setting, args: Any) -> Any:
     if isinstance(setting, str):
         if not isinstance(args, Mapping) or setting not in args:
-            names = ", ".join(map(str, args)) if isinstance(args, Mapping) else "no dictionary"
+            of = (
+                [str(name) for name in args if name != "inputs"]
+                if isinstance(args, Mapping)
+                else []
+            )
+            names = ", ".join(of) or "no dictionary"
             raise ValueError(f"There is no parameter {setting!r}; the parameters are: {names}.")
         return args[setting]
     return setting(args) if callable(setting) else setting

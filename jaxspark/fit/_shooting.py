@@ -17,6 +17,7 @@ from ._parametrise import parametrise
 from ._predict import predict
 from ._problem import all_signals, make_problem, padded, Problem
 from ._record import Record
+from ._sensor import Input
 from ._shaped import room_of, shaped
 from ._signal import Signal
 
@@ -76,7 +77,7 @@ def shooting_problem(
         raise ValueError('Windows need a start that is unknown: Start(y, z, unknown="both").')
     states, signals = [], []
     for i, (record, inputs) in enumerate(zip(records, all_signals(model, records), strict=True)):
-        of_parts = _cut(record, inputs, parts[i])
+        of_parts = _cut(model, record, inputs, parts[i])
         shared = parametrise(model.parameters, len(records))
         held = (shared.start if parameters is None else parameters)[shared.of_trial(i)]
         states += _starts(model, parts[i], of_parts, i, len(records), noise, held)
@@ -96,13 +97,17 @@ def own_of_windows(
     return problem, fitted_from(problem, u, jnp.asarray(noise), shared.size, MOST).u
 
 
-def _cut(record: Record, inputs: dict[str, Signal], parts: list[Record]) -> list[dict[str, Signal]]:
+def _cut(
+    model: Model, record: Record, inputs: dict[str, Signal], parts: list[Record]
+) -> list[dict[str, Signal]]:
     """The inputs of parts of a record: what they are in the whole, and not new interpolations.
 
-    With samples before and after, for inputs that act late or that were recorded late.
+    With samples before and after, and all of those that act late: by how much may be unknown.
     """
-    margin = lambda part: part.num_samples // BESIDE + 1
-    longest = max(part.num_samples + 2 * margin(part) for part in parts)
+    whole = any(isinstance(one, Input) and one.late for one in (model.inputs or {}).values())
+    few = lambda part: part.num_samples // BESIDE + 1
+    margin = lambda part: record.num_samples if whole else few(part)
+    longest = max(min(part.num_samples + 2 * margin(part), record.num_samples) for part in parts)
 
     def cut(signal: Signal, part: Record) -> Signal:
         begin = int(np.searchsorted(record.times, part.times[0]))

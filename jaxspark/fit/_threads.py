@@ -46,8 +46,14 @@ def shared_by_cores(function: Callable[..., T], lanes: int, cores: int, *operand
     firsts = [min(first, lanes - count) for first in range(0, lanes, count)]
     begin = lambda first: jnp.asarray(first, jnp.int32)
     program = _program(function, count, begin(0), *operands)
+    # Contexts of JAX, of its precision for instance, are those of one thread.
+    double = bool(jax.config.jax_enable_x64)
+
+    def call(first):
+        with jax.enable_x64(double):
+            return jax.block_until_ready(program(count, first, *operands))
+
     with ThreadPoolExecutor(cores) as threads:
-        call = lambda first: jax.block_until_ready(program(count, first, *operands))
         parts = list(threads.map(call, map(begin, firsts)))
     new = [k * count - first for k, first in enumerate(firsts)]
 
