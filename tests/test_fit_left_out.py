@@ -134,8 +134,8 @@ def test_units_of_channels_do_not_choose_a_law():
         laws = [
             fit.Law(name, told, {"a": 1.0}, score, bic + shift, np.nan, 600, count, True)
             for name, told, score, bic, count in (
-                ("x", 12, 1, -900, 500.0),
-                ("y", 11, 6, -200, 9.0),
+                ("x", 12, 1.0, -900.0, 500.0),
+                ("y", 11, 6.0, -200.0, 9.0),
             )
         ]
         one, other = (_relative(law, 1.0, 500 / 600) for law in laws)
