@@ -154,6 +154,10 @@ def test_unwrapped():
 def test_errors(record):
     with pytest.raises(TypeError, match="the quantity must be a function"):
         fit.Sensor("angle")
+    of_numpy = fit.Sensor(lambda *_: 2.0, zero=np.float32(0.5), gain=np.int64(3))
+    assert of_numpy(0.0, None, None, None, None, {}) == 6.5
+    with pytest.raises(TypeError, match="Sensor: lag must be a finite number.*got nan"):
+        fit.Sensor(angle, lag=np.nan)
     with pytest.raises(TypeError, match=r"Sensor: gain must be a finite number.*got \[1\]"):
         fit.Sensor(angle, gain=[1])
     with pytest.raises(

@@ -12,7 +12,7 @@ from ._signal import Signal
 
 Interpolation = Literal["cubic", "linear", "previous"]
 # A number, the name of a parameter, or a function of `args`.
-Setting = float | int | str | Callable[[Any], Any]
+Setting = float | int | np.integer | np.floating | str | Callable[[Any], Any]
 
 
 class Sensor(eqx.Module):
@@ -141,7 +141,8 @@ def _is_zero(setting: Any) -> bool:
 
 
 def _check_setting(what: str, given: Any) -> None:
-    number = isinstance(given, (int, float)) and not isinstance(given, bool) and np.isfinite(given)
+    number = isinstance(given, (int, float, np.integer, np.floating)) and np.isfinite(given)
+    number = number and not isinstance(given, bool)
     if not (number or isinstance(given, str) or callable(given)):
         raise TypeError(
             f"{what} must be a finite number, the name of a parameter or a function of args; "
@@ -160,4 +161,6 @@ def _value(setting: Setting, args: Any) -> Any:
             names = ", ".join(of) or "no dictionary"
             raise ValueError(f"There is no parameter {setting!r}; the parameters are: {names}.")
         return args[setting]
+    if isinstance(setting, np.generic):
+        return setting.item()
     return setting(args) if callable(setting) else setting
