@@ -7,7 +7,7 @@ import pytest
 
 import swings
 from jaxspark import fit
-from jaxspark.fit._compare import _inefficiency, _relative
+from jaxspark.fit._compare import _beside, _inefficiency
 from jaxspark.fit._held import own_fitted
 from jaxspark.fit._predict import predict
 
@@ -130,19 +130,15 @@ def test_laws_are_compared(found, without_drag, records):
 def test_units_of_channels_do_not_choose_a_law():
     """Another unit adds the same to the criterion of every law, the corrected one included."""
 
-    def differences(shift):
-        laws = [
-            fit.Law(name, told, {"a": 1.0}, score, bic + shift, np.nan, 600, count, True)
-            for name, told, score, bic, count in (
-                ("x", 12, 1.0, -900.0, 500.0),
-                ("y", 11, 6.0, -200.0, 9.0),
-            )
-        ]
-        one, other = (_relative(law, 1.0, 500 / 600) for law in laws)
-        return other.bic_correlated - one.bic_correlated
+    law = lambda told, count: fit.Law("x", told, {"a": 1.0}, 1.0, 0.0, np.nan, 600, count, True)
+    one, other = law(12, 500.0), law(11, 9.0)
 
-    np.testing.assert_allclose(differences(float(1200 * np.log(1e3))), differences(0.0), rtol=1e-10)
-    assert differences(0.0) > 500
+    def difference(shift):
+        values = _beside(one, one, 550.0 - shift), _beside(one, other, 200.0 - shift)
+        return values[1].bic_correlated - values[0].bic_correlated
+
+    np.testing.assert_allclose(difference(1200 * np.log(1e3)), difference(0.0), rtol=1e-10)
+    np.testing.assert_allclose(difference(0.0), 2 * 500 / 600 * 350 - np.log(500), rtol=1e-12)
 
 
 def test_samples_of_an_autoregressive_residual_that_count():

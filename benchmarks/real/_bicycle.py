@@ -81,7 +81,11 @@ def _moving(q, v, args):
 
 
 def _spread(args):
-    """Of each body the integrals of `x x^T` over its mass, `x` with a 1 at its end, (4, 4, 4)."""
+    """Of each body the integrals of `x x^T` over its mass, `x` with a 1 at its end, (4, 4, 4).
+
+    Source: P. M. Wensing, S. Kim & J.-J. E. Slotine, *Linear matrix inequalities for physically
+    consistent inertial parameter identification* (2018), where it is the pseudo-inertia.
+    """
     wheels = [[args[f"I{name}{k}"] for k in ("xx", "yy", "xx")] + [0.0] for name in "RF"]
     others = [[args[f"I{name}{k}"] for k in ("xx", "yy", "zz", "xz")] for name in "BH"]
     rows = [wheels[0], *others, wheels[1]]
@@ -97,6 +101,7 @@ def _spread(args):
 
 
 def _lagrangian(t, q, v, args):
+    """Kinetic energy, the trace of `H' S H'^T / 2` over poses `H` and their `S`, and weight."""
     at, moves = _moving(q, v, args)
     spread = _spread(args)
     kinetic = 0.5 * jnp.sum(moves * _times(moves, spread))

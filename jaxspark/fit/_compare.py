@@ -12,6 +12,7 @@ from ._findings import Channel, Trial
 from ._fit import Fit
 from ._left_out import cross_validate, rms_of
 from ._record import Record
+from ._text_table import columns
 from ._trials import trials_of
 from ._whiteness import whiteness
 
@@ -20,7 +21,8 @@ from ._whiteness import whiteness
 class Law:
     """One row of a [`jaxspark.fit.Comparison`][].
 
-    - `told`: how many combinations of unknowns the records tell, starts and noise among them.
+    - `told`: how many combinations of unknowns the records tell, starts and noise among them; for
+        robust losses without the noise.
     - `left_out`: root mean square of what is left of records left out, by channel (its unit).
     - `score`: geometric mean of these, over that of the best law: 1 for the best.
     - `bic`: Schwarz's criterion, which takes residuals as white; NaN for robust losses.
@@ -60,21 +62,15 @@ class Comparison:
 
     def __str__(self) -> str:
         channels = tuple(self.laws[0].left_out)
-        head = ("law", "told", *(f"left out: {name}" for name in channels), "score", "BIC",
-                "for correlated residuals")  # fmt: skip
-        rows: list[tuple[str, ...]] = [head]
-        for law in self.laws:
-            name = law.name if law.converged else f"{law.name} (not converged)"
-            left = (f"{law.left_out[channel]:.3g}" for channel in channels)
-            rows.append((name, f"{law.told}", *left, f"{law.score:.2f}", f"{law.bic:.0f}",
-                         f"{law.bic_correlated:.0f}"))  # fmt: skip
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = []
-        for row in rows:
-            cells = [row[0].ljust(widths[0])]
-            cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+        heads = ("law", "told", *(f"left out: {name}" for name in channels), "score", "BIC",
+                 "for correlated residuals")  # fmt: skip
+        rows = [
+            (law.name if law.converged else f"{law.name} (not converged)", f"{law.told}",
+             *(f"{law.left_out[channel]:.3g}" for channel in channels), f"{law.score:.2f}",
+             f"{law.bic:.0f}", f"{law.bic_correlated:.0f}")
+            for law in self.laws
+        ]  # fmt: skip
+        return "\n".join(columns(heads, rows, "l" + "r" * (len(heads) - 1)))
 
 
 def compare(
@@ -97,21 +93,21 @@ def compare(
 
     **Returns:** a [`jaxspark.fit.Comparison`][], whose text is a table.
 
-    **Raises:** `ValueError` for no fits, fits of different records or channels, or both `held_out`
-    and `folds`; otherwise as [`jaxspark.fit.cross_validate`][].
+    **Raises:** `ValueError` for no fits, fits of different records, windows or channels, or both
+    `held_out` and `folds`; otherwise as [`jaxspark.fit.cross_validate`][].
 
-    Source: H. J. Thiébaux & F. W. Zwiers, *The interpretation and estimation of effective sample
-    size* (1984), for the number of independent samples.
+    Source: M. Stone, *Cross-validatory choice and assessment of statistical predictions* (1974);
+    H. J. Thiébaux & F. W. Zwiers, *The interpretation and estimation of effective sample size*
+    (1984). Schwarz's criterion with the latter is ours.
     """
     held = [held_out] if isinstance(held_out, Record) else list(held_out)
     if held and folds is not None:
         raise ValueError("Give held_out or folds: what is held out is predicted by fits to all.")
     _check_alike(fits)
-    order = lambda row: (not np.isfinite(row.score), row.score)
+    order = lambda row: (not np.isfinite(row[0].score), row[0].score)
     rows = sorted((_row(name, fit, held, folds) for name, fit in fits.items()), key=order)
-    # One number of independent samples for all: the likelihoods of laws are compared.
-    best, share = rows[0].score, rows[0].independent / rows[0].samples
-    return Comparison(tuple(_relative(row, best, share) for row in rows))
+    best = rows[0][0]
+    return Comparison(tuple(_beside(best, law, likelihood) for law, likelihood in rows))
 
 
 def _check_alike(fits: Mapping[str, Fit]) -> None:
@@ -138,42 +134,57 @@ def _equal(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> bool:
     return a.keys() == b.keys() and all(np.array_equal(a[k], b[k], equal_nan=True) for k in a)
 
 
-def _row(name: str, fit: Fit, held: list[Record], folds: Any) -> Law:
+def _row(name: str, fit: Fit, held: list[Record], folds: Any) -> tuple[Law, float]:
+    """A law by itself, and the logarithm of its likelihood, for white residuals."""
     if held:
         left, converged = rms_of(fit.predict(held)), fit.converged
     else:
         crossed = cross_validate(fit, folds)
         left, converged = crossed.rms, fit.converged and all(crossed.converged)
-    own = criteria_of(fit)
     trials = trials_of(fit, fit.problem, fit.state.u, fit.prediction, fit.records, False)
-    samples, independent = _independent(trials)
-    told = fit.uncertainty.information.rank + int(np.sum(~np.asarray(fit.options.known)))
-    bic = np.nan if own is None else own.bic
     sizes = np.array(list(left.values()))
     score = float(np.exp(np.mean(np.log(sizes)))) if np.all(sizes > 0) else float(np.min(sizes))
-    return Law(name, told, left, score, bic, np.nan, samples, independent, converged)
+    own = criteria_of(fit)
+    if own is None:
+        told, bic, likelihood = fit.uncertainty.information.rank, np.nan, np.nan
+    else:
+        # Akaike's criterion counts each unknown twice.
+        bic, likelihood = own.bic, own.log_likelihood
+        told = round(own.aic / 2 + likelihood)
+    samples = int(np.sum(np.asarray(fit.problem.data.present)))
+    independent = samples * _independent(trials)
+    law = Law(name, told, left, score, bic, np.nan, samples, independent, converged)
+    return law, likelihood
 
 
-def _relative(row: Law, best: float, share: float) -> Law:
-    """The score beside the best; the criterion with that share of the samples."""
-    likelihood = row.bic - row.told * np.log(row.samples)
-    corrected = share * likelihood + row.told * np.log(share * row.samples)
-    score = row.score / best if best > 0 else row.score
-    return dataclasses.replace(row, score=score, bic_correlated=float(corrected))
+def _beside(best: Law, law: Law, likelihood: float) -> Law:
+    """A law with its score over the best one's, and its criterion for correlated residuals.
+
+    `told log m - 2 (m / n) log L`, of `n` samples of which `m` are independent, of the residuals of
+    the best law: one number for all, as likelihoods are compared.
+    """
+    share = best.independent / best.samples
+    corrected = law.told * np.log(share * law.samples) - 2 * share * likelihood
+    score = law.score / best.score if best.score > 0 else law.score
+    return dataclasses.replace(law, score=score, bic_correlated=float(corrected))
 
 
-def _independent(trials: Sequence[Trial]) -> tuple[int, float]:
-    """How many samples there are, and how many are as good as independent."""
+def _independent(trials: Sequence[Trial]) -> float:
+    """Which share of all samples is as good as independent."""
     channels = [channel for trial in trials for channel in trial.channels]
-    counts = [int(np.isfinite(channel.measured).sum()) for channel in channels]
-    independent = sum(
-        count / _inefficiency(channel) for channel, count in zip(channels, counts, strict=True)
-    )
-    return sum(counts), independent
+    counts = np.array([np.isfinite(channel.measured).sum() for channel in channels])
+    return float(np.sum(counts / [_inefficiency(channel) for channel in channels]) / np.sum(counts))
 
 
 def _inefficiency(channel: Channel) -> float:
-    """`1 + 2 sum r_k`, over lags up to the first that is not correlated; at least 1."""
+    """How many samples of a channel are as good as one that is independent; at least 1.
+
+    `1 + 2 sum_k (1 - k / n) r_k`, of which estimates `r_k` have the factor already. The sum ends
+    before the first lag where residuals are not correlated: further ones add noise alone.
+
+    Source: H. J. Thiébaux & F. W. Zwiers, *The interpretation and estimation of effective sample
+    size*, J. Climate and Applied Meteorology 23 (1984).
+    """
     residual = channel.measured - channel.predicted
     longest = residual.size // 2
     if longest < 1:

@@ -22,8 +22,10 @@ class Estimate:
     - `identifiable`: whether the data tell it at all.
     - `at_bound`: `"lower"` or `"upper"` if it ended at a bound.
     - `correlated_error`: standard error that allows for residuals which are correlated in time:
-        by clusters, for windows that need not join ([`jaxspark.fit.clustered`][]), else of Newey
-        and West; NaN if residuals are white, for starts, and for robust losses.
+        by clusters, for windows that need not join ([`jaxspark.fit.clustered`][]: of few windows
+        intervals are those of Student's t, with their number less one), else of Newey and West.
+        NaN if residuals are white, for starts, for robust losses, and by clusters for what each
+        record has for itself.
     """
 
     name: str

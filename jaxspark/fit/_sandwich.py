@@ -20,7 +20,7 @@ def newey_west(
     """Covariance of the unknowns that allows for autocorrelated residuals of varying strength.
 
     The weights `1 - lag / (lags + 1)` are those of Bartlett; the whole is multiplied by
-    `n / (n - p)`. As in [`information`][], only identified directions count.
+    `n / (n - p)`. Only identified directions count ([`jaxspark.fit.Information`][]).
 
     **Arguments:**
 
@@ -31,7 +31,7 @@ def newey_west(
         crosses their ends. Their sum is the number of data. Default: one run.
     - `num_priors`: how many rows, at the end, are those of priors. They are independent, of
         variance 1.
-    - `rtol`: as for [`information`][].
+    - `rtol`: singular values below this share of the largest are null directions.
 
     **Returns:** the covariance. It scales with the residuals: multiply it with no variance.
 
@@ -83,8 +83,8 @@ def clustered(
     too few data.
 
     Source: K.-Y. Liang & S. L. Zeger, *Longitudinal data analysis using generalized linear models*;
-    A. C. Cameron & D. L. Miller, *A practitioner's guide to cluster-robust inference*, equation
-    (11) and section II.B.
+    A. C. Cameron & D. L. Miller, *A practitioner's guide to cluster-robust inference* (2015),
+    section II, with the finite-sample factor there.
     """
     data = r.size - num_priors
     if np.shape(clusters) != (data,):

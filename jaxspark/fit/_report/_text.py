@@ -4,6 +4,7 @@ import math
 import textwrap
 
 from .._findings import Estimate, Findings
+from .._text_table import columns, one_line
 from ._digits import MISSING, number, seconds
 from ._estimates import any_correlated, cells, correlated, flags
 from ._labels import labelled
@@ -28,7 +29,7 @@ def to_text(findings: Findings) -> str:
     findings = labelled(findings)
     sentence = textwrap.fill(verdict(findings).replace("R²", "R^2"), WIDTH)
     parts = [
-        f"{_one_line(findings.title)}\n{sentence}",
+        f"{one_line(findings.title)}\n{sentence}",
         _estimates("Parameters", findings.estimates, findings.level),
         _estimates("Initial states", findings.initial_states, findings.level),
         _list("The data do not tell", findings.unidentifiable),
@@ -40,22 +41,9 @@ def to_text(findings: Findings) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _columns(title: str, heads: tuple[str, ...], rows: list[tuple[str, ...]], left: str) -> str:
-    """A table; `left` has an `l` for each column set flush left."""
-    table = [heads, *(tuple(_one_line(cell) for cell in row) for row in rows)]
-    widths = [max(len(row[at]) for row in table) for at in range(len(heads))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if kind == "l" else cell.rjust(width)
-            for cell, width, kind in zip(row, widths, left)
-        )
-        for row in table
-    ]
-    return "\n".join([title, *(f"  {line}".rstrip() for line in lines)])
+    """A table under a title."""
+    return "\n".join([title, *(f"  {line}" for line in columns(heads, rows, left))])
 
 
 def _estimates(title: str, estimates: tuple[Estimate, ...], level: float) -> str:
@@ -76,7 +64,7 @@ def _estimates(title: str, estimates: tuple[Estimate, ...], level: float) -> str
 
 
 def _list(title: str, items: tuple[str, ...]) -> str:
-    return "\n".join([title, *(f"  {_one_line(item)}" for item in items)]) if items else ""
+    return "\n".join([title, *(f"  {one_line(item)}" for item in items)]) if items else ""
 
 
 def _sentences(title: str, items: tuple[str, ...]) -> str:
@@ -118,7 +106,7 @@ def _numerics(findings: Findings) -> str:
     lines = [
         "Numerics",
         *textwrap.wrap(
-            _one_line(ending(findings)), WIDTH, initial_indent="  ", subsequent_indent="  "
+            one_line(ending(findings)), WIDTH, initial_indent="  ", subsequent_indent="  "
         ),
         f"  {seconds(findings.seconds)}; worst constraint residual "
         f"{number(findings.worst_residual, 2)}",
