@@ -61,7 +61,12 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         return importlib.import_module(f".{name}", __name__)
     if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("jaxspark")
+        metadata = importlib.import_module("importlib.metadata")
+        try:
+            return metadata.version("jaxspark")
+        except metadata.PackageNotFoundError:
+            # The source is on the path without having been installed.
+            return "not installed"
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

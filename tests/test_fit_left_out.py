@@ -159,6 +159,8 @@ def test_samples_of_an_autoregressive_residual_that_count():
 
 
 def test_errors_of_comparisons(found, without_drag, records, model):
+    with pytest.raises(TypeError, match="give a dictionary of fits by name"):
+        fit.compare([found])
     with pytest.raises(ValueError, match="no fits to compare"):
         fit.compare({})
     with pytest.raises(ValueError, match="held_out or folds"):

@@ -53,10 +53,14 @@ def made(sensors=None, inputs=None, own=False, **options):
         "lag": fit.real(0.0, "s", scale=0.01),
         "late": fit.real(0.0, "s", scale=0.01),
     }
-    sensors = sensors or {
-        "angle": fit.Sensor(angle, zero="zero", gain=lambda args: args["gain"], lag="lag"),
-        "rate": rate,
-    }
+    sensors = (
+        sensors
+        if sensors is not None
+        else {
+            "angle": fit.Sensor(angle, zero="zero", gain=lambda args: args["gain"], lag="lag"),
+            "rate": rate,
+        }
+    )
     return swings.model(
         (1.0, 0.0), system=PUSHED, parameters=parameters, observe=sensors, step=0.02,
         inputs=inputs or {"wind": fit.Input(delay="late")}, **options,
@@ -165,6 +169,12 @@ def test_errors(record):
         fit.Sensor(angle, lag=np.nan)
     with pytest.raises(TypeError, match=r"Sensor: gain must be a finite number.*got \[1\]"):
         fit.Sensor(angle, gain=[1])
+    with pytest.raises(ValueError, match="do not call it"):
+        fit.Sensor(angle, lag=0.01)(0.0, np.zeros(2), np.zeros(2), None, None, {})
+    with pytest.raises(ValueError, match="observe has no channel"):
+        made(sensors={})
+    with pytest.raises(TypeError, match="inputs must be a dictionary by the name of the input"):
+        made(inputs="linear")
     with pytest.raises(
         ValueError, match="Input: kind must be one of cubic, linear, previous; got 'step'"
     ):

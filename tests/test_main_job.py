@@ -1,5 +1,6 @@
 """The main job: what it finds, how well, and what it says to wrong input."""
 
+import importlib.metadata
 import subprocess
 import sys
 
@@ -238,6 +239,14 @@ def test_module_is_a_program():
     command = [sys.executable, "-m", "jaxspark", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == f"jaxspark {jaxspark.__version__}\n"
+
+
+def test_source_runs_without_being_installed(monkeypatch):
+    def lacking(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", lacking)
+    assert jaxspark.__version__ == "not installed"
 
 
 def rows(times, volts):

@@ -74,7 +74,7 @@ class Comparison:
 
 
 def compare(
-    fits: Mapping[str, Fit],
+    fits: Mapping[str, Fit] | Any,
     held_out: Record | Sequence[Record] = (),
     folds: Sequence[Sequence[int]] | None = None,
 ) -> Comparison:
@@ -93,8 +93,8 @@ def compare(
 
     **Returns:** a [`jaxspark.fit.Comparison`][], whose text is a table.
 
-    **Raises:** `ValueError` for no fits, fits of different records, windows or channels, or both
-    `held_out` and `folds`; otherwise as [`jaxspark.fit.cross_validate`][].
+    **Raises:** `TypeError` for fits without names; `ValueError` for no fits, fits of different
+    records, windows or channels, or both `held_out` and `folds`; otherwise as [`jaxspark.fit.cross_validate`][].
 
     Source: M. Stone, *Cross-validatory choice and assessment of statistical predictions* (1974);
     H. J. Thiébaux & F. W. Zwiers, *The interpretation and estimation of effective sample size*
@@ -110,7 +110,9 @@ def compare(
     return Comparison(tuple(_beside(best, law, likelihood) for law, likelihood in rows))
 
 
-def _check_alike(fits: Mapping[str, Fit]) -> None:
+def _check_alike(fits: Any) -> None:
+    if not isinstance(fits, Mapping):
+        raise TypeError('compare: give a dictionary of fits by name, {"viscous": fit, ...}.')
     if not fits:
         raise ValueError("There are no fits to compare: give a dictionary of them by name.")
     (first, one), *others = fits.items()

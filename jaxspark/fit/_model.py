@@ -56,7 +56,7 @@ class Model(eqx.Module):
     step: float = eqx.field(static=True)
     method: AbstractSparkMethod | Composition = Gauss(2)
     noise: Mapping[str, float] | None = None
-    inputs: Mapping[str, Interpolation | Input] | None = None
+    inputs: Mapping[str, Interpolation | Input] | None | Any = None
     delays: Callable[[Any], Mapping[str, Any]] | None = None
     loss: AbstractLoss = Squares()
     points: Callable[..., Any] | None = None
@@ -70,6 +70,13 @@ class Model(eqx.Module):
             raise TypeError(f"start must be jaxspark.fit.Start(y, z); got {self.start!r}.")
         if not (np.isfinite(self.step) and self.step > 0):
             raise ValueError(f"step must be a positive time (s); got {self.step}.")
+        if isinstance(self.observe, Mapping) and not self.observe:
+            raise ValueError('observe has no channel: give {"channel": Sensor(...), ...}.')
+        if not (self.inputs is None or isinstance(self.inputs, Mapping)):
+            raise TypeError(
+                'inputs must be a dictionary by the name of the input, {"torque": "linear"}; got '
+                f"{self.inputs!r}."
+            )
         if not isinstance(self.loss, AbstractLoss):
             raise TypeError(f"loss must be one such as fit.Huber(); got {self.loss!r}.")
         threshold = getattr(self.loss, "threshold", 1.0)
@@ -124,7 +131,11 @@ class Model(eqx.Module):
         **Raises:** `TypeError` if `observe` returns no dictionary.
         """
         if isinstance(self.observe, Mapping):
-            return {name: of(t, y, z, lam, psi, args) for name, of in self.observe.items()}
+            now = {
+                name: of.without_lag if isinstance(of, Sensor) else of
+                for name, of in self.observe.items()
+            }
+            return {name: of(t, y, z, lam, psi, args) for name, of in now.items()}
         shown = self.observe(t, y, z, lam, psi, args)
         if not isinstance(shown, Mapping):
             what = f"an array of shape {shown.shape}" if eqx.is_array(shown) else repr(shown)

@@ -53,6 +53,18 @@ class Sensor(eqx.Module):
                 _check_setting(f"Sensor: {name}", given)
 
     def __call__(self, t: Any, y: Any, z: Any, lam: Any, psi: Any, args: Any) -> Any:
+        """What a sensor without a lag shows, for use in an `observe` of one's own.
+
+        **Raises:** `ValueError` if it has a lag, which only the model can account for.
+        """
+        if self.lag is not None:
+            raise ValueError(
+                "Sensor: what it shows at a time depends on the past, as it has a lag. Give the "
+                'sensor itself to the model, observe={"channel": Sensor(...)}; do not call it.'
+            )
+        return self.without_lag(t, y, z, lam, psi, args)
+
+    def without_lag(self, t: Any, y: Any, z: Any, lam: Any, psi: Any, args: Any) -> Any:
         """What would be shown without the lag."""
         shown = self.quantity(t, y, z, lam, psi, args)
         return _value(self.gain, args) * jnp.asarray(shown) + _value(self.zero, args)

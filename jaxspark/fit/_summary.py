@@ -1,7 +1,6 @@
 """From a fit to findings: everything as plain numbers."""
 
 import dataclasses
-import importlib.metadata
 import math
 import platform
 from collections import Counter
@@ -14,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from .. import __version__
 from ._combinations import unidentifiable_words
 from ._compile import compiled
 from ._correlated import correlated_errors
@@ -65,7 +65,7 @@ def findings(
         worst_residual=float(fit.state.found.worst),
         seconds=fit.seconds,
         versions={
-            "jaxspark": importlib.metadata.version("jaxspark"),
+            "jaxspark": __version__,
             "jax": jax.__version__,
             "python": platform.python_version(),
         },
