@@ -4,4 +4,4 @@ from ._integrators import (
     GGLIntegrator as GGLIntegrator,
     SparkIntegrator as SparkIntegrator,
 )
-from ._underlying import flat_underlying as flat_underlying, underlying_ode as underlying_ode
+from ._underlying import underlying_ode as underlying_ode

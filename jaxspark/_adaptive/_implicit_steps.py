@@ -8,13 +8,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._consistent import flat_residuals
+from .._consistent import flat_multipliers, flat_residuals
 from .._custom_types import FloatScalar
 from .._driver import AbstractSteps
 from .._implicit import lazily, stop_gradient
 from .._step import differentiated_if
 from .._system import FlatSystem
-from ._underlying import flat_underlying
 
 
 class ImplicitSteps(AbstractSteps):
@@ -92,6 +91,6 @@ class ImplicitSteps(AbstractSteps):
 
         def slope(x):
             y, z = self.split(x)
-            return jnp.concatenate([system.velocity(t, y, z), flat_underlying(system, t, y, z)[0]])
+            return jnp.concatenate([system.velocity(t, y, z), flat_multipliers(system, t, y, z)[0]])
 
         return lazily(wanted, slope, x, jnp.zeros_like(x))

@@ -5,37 +5,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
-from .._consistent import (
-    bias_terms,
-    block_accelerations,
-    constraint_jacobian,
-    flat_multipliers,
-    force_terms,
-)
-from .._custom_types import Args, FloatScalar, RealScalarLike
-from .._kkt import BlockLinearSolver, saddle_solve, select_linear_solver
-from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
-
-
-def flat_underlying(
-    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
-) -> tuple[Float[Array, " nz"], Float[Array, " nlam"], Float[Array, " npsi"]]:
-    """`(z', lam, psi)`, by one linear system where the forces of the constraints are ideal.
-
-    Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1 (1.46).
-    """
-    if not system.ideal:
-        return flat_multipliers(system, t, y, z)[:3]
-    solver = select_linear_solver(system)
-    if isinstance(solver, BlockLinearSolver):
-        zdot, multipliers = block_accelerations(system, solver, t, y, z)
-        return zdot, multipliers[: system.nlam], multipliers[system.nlam :]
-    rhs, bias = force_terms(system, t, y, z), bias_terms(system, t, y, z)
-    M, C = system.mass(t, y, z), constraint_jacobian(system, t, y, z)
-    zdot, multipliers = saddle_solve(M, C, rhs[:, None], -bias[:, None])
-    return zdot[:, 0], multipliers[: system.nlam, 0], multipliers[system.nlam :, 0]
+from .._consistent import flat_multipliers
+from .._custom_types import Args, RealScalarLike
+from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
 
 
 def underlying_ode(
@@ -62,7 +35,7 @@ def underlying_ode(
         dtype = jnp.result_type(*jax.tree.leaves(y))
         t = jnp.asarray(t, dtype)
         flat, flat_y, flat_z = flatten(system, t, y, z, as_args(args, dtype))
-        zdot, _, _ = flat_underlying(flat, t, flat_y, flat_z)
+        zdot = flat_multipliers(flat, t, flat_y, flat_z)[0]
         return flat.unravel_y(flat.velocity(t, flat_y, flat_z)), flat.unravel_z(zdot)
 
     return vector_field

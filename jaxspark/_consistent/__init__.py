@@ -1,17 +1,11 @@
 """Consistent values: constraint residuals and rank, projection, multipliers."""
 
 from ._multipliers import (
-    bias_terms as bias_terms,
-    block_accelerations as block_accelerations,
     flat_multipliers as flat_multipliers,
-    force_terms as force_terms,
     Multipliers as Multipliers,
     multipliers as multipliers,
 )
-from ._nearby import (
-    constraint_jacobian as constraint_jacobian,
-    project_nearby as project_nearby,
-)
+from ._nearby import project_nearby as project_nearby
 from ._nearest import nearest as nearest
 from ._project import (
     flat_project as flat_project,
@@ -20,6 +14,7 @@ from ._project import (
     Projection as Projection,
 )
 from ._residuals import (
+    constraint_jacobian as constraint_jacobian,
     constraint_rank as constraint_rank,
     constraint_residuals as constraint_residuals,
     ConstraintRank as ConstraintRank,

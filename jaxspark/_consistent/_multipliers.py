@@ -9,9 +9,15 @@ from jaxtyping import Array, Float
 
 from .._custom_types import Args, FloatScalar, State
 from .._implicit import newton_root
-from .._kkt import BlockLinearSolver, inverse, LinearSolver, select_linear_solver
+from .._kkt import (
+    BlockLinearSolver,
+    inverse,
+    LinearSolver,
+    saddle_solve,
+    select_linear_solver,
+)
 from .._system import AbstractConstrainedSystem, as_args, FlatSystem, flatten, over_times
-from ._residuals import velocity_constraints
+from ._residuals import constraint_jacobian, velocity_constraints
 
 
 class Multipliers(eqx.Module):
@@ -41,9 +47,9 @@ def flat_multipliers(
 ) -> tuple[Float[Array, " nz"], Float[Array, " nlam"], Float[Array, " npsi"], Any]:
     """`(zdot, lam, psi, converged)`; see [`jaxspark.multipliers`][]."""
     nz, nlam, dtype = system.nz, system.nlam, y.dtype
-    solver = select_linear_solver(system, linear_solver)
-    if isinstance(solver, BlockLinearSolver) and system.ideal:
-        zdot, multipliers = block_accelerations(system, solver, t, y, z)
+    if system.ideal:
+        solver = select_linear_solver(system, linear_solver)
+        zdot, multipliers = accelerations(system, solver, t, y, z)
         converged = jnp.all(jnp.isfinite(zdot)) & jnp.all(jnp.isfinite(multipliers))
         return zdot, multipliers[:nlam], multipliers[nlam:], converged
 
@@ -66,20 +72,28 @@ def flat_multipliers(
     return x[:nz], x[nz : nz + nlam], x[nz + nlam :], root.converged
 
 
-def block_accelerations(
+def accelerations(
     system: FlatSystem,
-    solver: BlockLinearSolver,
+    solver: LinearSolver,
     t: FloatScalar,
     y: Float[Array, " ny"],
     z: Float[Array, " nz"],
 ) -> tuple[Float[Array, " nz"], Float[Array, " m"]]:
-    """`z'` and all multipliers, of ideal constraints, by one system of blocks."""
-    saddle = solver.saddle(system, t, y, z)
+    """`z'` and all multipliers, of ideal constraints, by one linear system.
+
+    Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1 (1.46).
+    """
     rhs = force_terms(system, t, y, z)
-    bias = saddle.values.bias
-    if bias is None:
-        bias = bias_terms(system, t, y, z)
-    return saddle.solve(rhs, -bias)
+    if isinstance(solver, BlockLinearSolver):
+        saddle = solver.saddle(system, t, y, z)
+        bias = saddle.values.bias
+        if bias is None:
+            bias = bias_terms(system, t, y, z)
+        return saddle.solve(rhs, -bias)
+    M, C = system.mass(t, y, z), constraint_jacobian(system, t, y, z)
+    bias = bias_terms(system, t, y, z)
+    zdot, multipliers = saddle_solve(M, C, rhs[:, None], -bias[:, None], in_loops=True)
+    return zdot[:, 0], multipliers[:, 0]
 
 
 def force_terms(
@@ -89,7 +103,7 @@ def force_terms(
 
     Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1 (1.46).
     """
-    rhs = system.f(t, y, z)
+    rhs = jnp.asarray(system.f(t, y, z))
     if system.p is None:
         return rhs
     at, along = (t, y, z), (jnp.ones_like(t), system.velocity(t, y, z), jnp.zeros_like(z))

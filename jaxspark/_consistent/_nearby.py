@@ -15,23 +15,14 @@ from .._implicit import (
     stop_gradient,
 )
 from .._kkt import inverse, saddle_solve
-from .._system import FlatSystem, value_and_jacobian
-from ._residuals import velocity_constraints
+from .._system import FlatSystem
+from ._residuals import constraint_jacobian
 
 
 # From nearby three or four are enough; where ten are not, the step was too long.
 MAX_ITERATIONS = 10
 # In units of the machine epsilon: changes that no longer shrink below this are rounding error.
 FLOOR = 1e3
-
-
-def constraint_jacobian(
-    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
-) -> Float[Array, "m nz"]:
-    """`C = [g_y v_z; k_z]`: what all constraints together ask of the accelerations."""
-    if system.nlam + system.npsi == 0:
-        return jnp.zeros((0, system.nz), z.dtype)
-    return value_and_jacobian(lambda z: velocity_constraints(system, t, y, z), z)[1]
 
 
 def project_nearby(

@@ -15,6 +15,7 @@ from .._system import (
     FlatSystem,
     flatten,
     over_times,
+    value_and_jacobian,
 )
 from ._rank_blocks import weakest_combination
 
@@ -109,6 +110,15 @@ def velocity_constraints(
     """`[gdot; k]`."""
     _, gdot, k = flat_residuals(system, t, y, z)
     return jnp.concatenate([gdot, k])
+
+
+def constraint_jacobian(
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> Float[Array, "m nz"]:
+    """`C = [g_y v_z; k_z]`: what all constraints together ask of the accelerations."""
+    if system.nlam + system.npsi == 0:
+        return jnp.zeros((0, system.nz), z.dtype)
+    return value_and_jacobian(lambda z: velocity_constraints(system, t, y, z), z)[1]
 
 
 def constraint_rank(

@@ -29,6 +29,8 @@ def saddle_solve(
     C: Float[Array, "m nz"],
     r: Float[Array, "nz n"],
     b: Float[Array, "m n"],
+    *,
+    in_loops: bool = False,
 ) -> tuple[Float[Array, "nz n"], Float[Array, "m n"]]:
     """`x` and `lam` with `M x + C^T lam = r`, `C x = b`.
 
@@ -37,6 +39,8 @@ def saddle_solve(
     - `M`: the mass matrix; `None` if it is the identity.
     - `C`: the Jacobian of the constraints.
     - `r`, `b`: the right-hand sides, one in each column.
+    - `in_loops`: by a short program ([`saddle_in_loops`][]), which compiles in a third of the time:
+        for what is not solved at every step.
 
     **Returns:** `x` and `lam`, differentiable; NaN if they are not determined.
 
@@ -51,11 +55,14 @@ def saddle_solve(
         x, lam = u[:nz], u[nz:]
         return jnp.concatenate([(x if M is None else M @ x) + C.T @ lam, C @ x])
 
+    def solve_with(M, rhs):
+        return saddle_in_loops(M, frozen_C, rhs)[0] if in_loops else _solve(M, frozen_C, rhs)
+
     def solve(_, rhs):
-        return _solve(frozen_M, frozen_C, rhs)
+        return solve_with(frozen_M, rhs)
 
     def transpose_solve(_, rhs):
-        return _solve(None if frozen_M is None else frozen_M.T, frozen_C, rhs)
+        return solve_with(None if frozen_M is None else frozen_M.T, rhs)
 
     # One vector: a right-hand side of many arrays, some of them constant, does not transpose.
     u = jax.lax.custom_linear_solve(matvec, jnp.concatenate([r, b]), solve, transpose_solve)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from diffrax import AbstractTerm
 from jaxtyping import Array, Float
 
-from .._adaptive import flat_underlying
+from .._consistent import flat_multipliers
 from .._custom_types import Args, FloatScalar, State
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
 
@@ -84,5 +84,5 @@ def derivative(at: Point) -> tuple[State, State]:
     """`(y', z')` of the underlying ODE."""
     flat, x = at.flat()
     y, z = x[: flat.ny], x[flat.ny :]
-    zdot, _, _ = flat_underlying(flat, at.t, y, z)
+    zdot = flat_multipliers(flat, at.t, y, z)[0]
     return pair(flat, jnp.concatenate([flat.velocity(at.t, y, z), zdot]))
