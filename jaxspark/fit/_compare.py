@@ -94,7 +94,8 @@ def compare(
     **Returns:** a [`jaxspark.fit.Comparison`][], whose text is a table.
 
     **Raises:** `TypeError` for fits without names; `ValueError` for no fits, fits of different
-    records, windows or channels, or both `held_out` and `folds`; otherwise as [`jaxspark.fit.cross_validate`][].
+    records, windows or channels, or both `held_out` and `folds`; otherwise as
+    [`jaxspark.fit.cross_validate`][].
 
     Source: M. Stone, *Cross-validatory choice and assessment of statistical predictions* (1974);
     H. J. Thiébaux & F. W. Zwiers, *The interpretation and estimation of effective sample size*
@@ -143,7 +144,7 @@ def _row(name: str, fit: Fit, held: list[Record], folds: Any) -> tuple[Law, floa
     else:
         crossed = cross_validate(fit, folds)
         left, converged = crossed.rms, fit.converged and all(crossed.converged)
-    trials = trials_of(fit, fit.problem, fit.state.u, fit.prediction, fit.records, False)
+    trials = trials_of(fit, fit.problem, fit.prediction, fit.records, False)
     sizes = np.array(list(left.values()))
     score = float(np.exp(np.mean(np.log(sizes)))) if np.all(sizes > 0) else float(np.min(sizes))
     own = criteria_of(fit)

@@ -57,7 +57,7 @@ def _predicted(fit: Fit, records: Sequence[Record]) -> list[Trial]:
         own = jnp.arange(like.size) >= like.shared.num_shared
         state = _searched(like, u, fit.state.sigma, Options(jnp.ones_like(fit.options.known), own))
         shown = simulated(like, state.u).prediction
-        found += trials_of(fit, like, state.u, shown, some, True)
+        found += trials_of(fit, like, shown, some, True)
     return found
 
 
@@ -65,7 +65,7 @@ def _alone(fit: Fit, record: Record) -> list[Trial]:
     """A record as a problem of its own."""
     shared = fit.state.u[: fit.problem.shared.num_shared]
     problem, u = own_fitted(fit.model, record, fit.state.sigma, shared)
-    return trials_of(fit, problem, u, predict(problem, u), [record], True)
+    return trials_of(fit, problem, predict(problem, u), [record], True)
 
 
 def _in_windows(fit: Fit, record: Record) -> list[Trial]:
@@ -75,7 +75,7 @@ def _in_windows(fit: Fit, record: Record) -> list[Trial]:
     assert fit.window is not None
     shared = fit.state.u[: fit.problem.shared.num_shared]
     problem, u = own_of_windows(fit.model, record, fit.window, fit.state.sigma, shared)
-    return trials_of(fit, problem, u, predict(problem, u), [record], True)
+    return trials_of(fit, problem, predict(problem, u), [record], True)
 
 
 def _searched(problem: Problem, u: Float[Array, " p"], sigma: Any, options: Options) -> State:
@@ -165,7 +165,7 @@ def cross_validate(found: Fit, folds: Any = None) -> CrossValidation:
         own = tuple(f"(trial {k})" for k in fold)
         values.append({key: np.nan if key.endswith(own) else x for key, x in named.items()})
         converged.append(bool(state[0].done))
-        of = trials_of(found, problem, state[1].u, shown, records, True)
+        of = trials_of(found, problem, shown, records, True)
         for k in fold:
             trials[k] = measured_only(of[k])
     there = tuple(trial for trial in trials if trial is not None)

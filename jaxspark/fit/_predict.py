@@ -29,6 +29,7 @@ class Prediction(eqx.Module):
     - `good`: whether the simulation succeeded.
     - `residual`: the worst of all constraints in any step.
     - `newton_iterations`: in all steps.
+    - `points`: of the mechanism at the samples (m); `None` if the model has none.
     """
 
     values: Float[Array, "*n samples channels"]
@@ -39,6 +40,7 @@ class Prediction(eqx.Module):
     good: Bool[Array, "*n"]
     residual: Float[Array, "*n"]
     newton_iterations: Any
+    points: Float[Array, "*n samples points dim"] | None
 
 
 class Motion(eqx.Module):
@@ -119,7 +121,19 @@ def predict_trial(
         shown = _delayed(problem, shown, motion.args, data)
     y0, z0 = (_row(states, 0) for states in (motion.ys, motion.zs))
     y1, z1 = (_row(states, -1) for states in (motion.ys, motion.zs))
-    return Prediction(shown, y0, z0, y1, z1, motion.good, motion.residual, motion.newton_iterations)
+    points, stats = _points(problem, motion, data), (motion.residual, motion.newton_iterations)
+    return Prediction(shown, y0, z0, y1, z1, motion.good, *stats, points)
+
+
+def _points(
+    problem: Problem, motion: Motion, data: Data
+) -> Float[Array, "samples points dim"] | None:
+    """Where the points of the mechanism are at the samples."""
+    points = problem.model.points
+    if points is None:
+        return None
+    ts, ys = jax.tree.map(lambda x: x[data.at], (data.ts, motion.ys))
+    return jax.vmap(lambda t, y: jnp.asarray(points(t, y, motion.args)))(ts, ys)
 
 
 def _row(states: State, index: int) -> Float[Array, " n"]:

@@ -42,7 +42,7 @@ def findings(
         count = len(fit.records)
         fit, held = dataclasses.replace(fit, records=tuple(records[:count])), records[count:]
     known = fit.uncertainty
-    trials = trials_of(fit, fit.problem, fit.state.u, fit.prediction, fit.records, False)
+    trials = trials_of(fit, fit.problem, fit.prediction, fit.records, False)
     free = _estimates(fit, level, correlated_errors(fit, trials))
     starts = _initial_states(fit, level)
     trials += predicted(fit, held)

@@ -1,17 +1,13 @@
 """Records beside what a model says of them."""
 
 from collections.abc import Sequence
-from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ._compile import compiled
 from ._findings import Channel, Trial
 from ._fit import Fit
-from ._predict import Prediction, simulate
+from ._predict import Prediction
 from ._problem import Problem
 from ._record import Record
 from ._whiteness import r_squared, whiteness
@@ -20,14 +16,13 @@ from ._whiteness import r_squared, whiteness
 def trials_of(
     fit: Fit,
     problem: Problem,
-    u: Any,
     prediction: Prediction,
     records: Sequence[Record],
     held_out: bool,
 ) -> list[Trial]:
     """What was measured in records beside what the model says; `held_out` if not fitted."""
     values = np.asarray(prediction.values)
-    points = None if fit.model.points is None else np.asarray(_points(problem, u))
+    points = None if prediction.points is None else np.asarray(prediction.points)
     found = []
     for i, record in enumerate(records):
         windows = [k for k, owner in enumerate(problem.owners) if owner == i]
@@ -64,17 +59,3 @@ def _channel(fit: Fit, record: Record, name: str, predicted: Float[np.ndarray, "
         r_squared(measured, predicted),
         whiteness(measured - predicted, times=record.times),
     )
-
-
-@compiled
-def _points(problem: Problem, u: Any):
-    """Where the points of the mechanism are at the samples of all trials."""
-    points = problem.model.points
-    assert points is not None
-
-    def of_trial(x, at, data):
-        motion = simulate(problem, x, at, data)
-        ts, ys = jax.tree.map(lambda leaf: leaf[data.at], (data.ts, motion.ys))
-        return jax.vmap(lambda t, y: jnp.asarray(points(t, y, motion.args)))(ts, ys)
-
-    return jax.vmap(of_trial)(u[problem.local()], problem.tangents, problem.data)
