@@ -81,7 +81,7 @@ CORE = """
     reference_values saddle side_by_side solve sparsity stiff_gradients stiff_solve structure system
     tableau underlying vmap with_blocks
 """
-# Cases of more than two seconds, but for the best test of each concept: one a line.
+# Cases of more than 1.5 seconds, but for the best test of each concept: one a line.
 THOROUGH = (pathlib.Path(__file__).parent / "thorough.txt").read_text(encoding="utf-8").split("\n")
 
 
