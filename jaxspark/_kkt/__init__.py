@@ -21,9 +21,9 @@ from ._inverse import DenseInverse as DenseInverse
 from ._maps import AbstractMap as AbstractMap, BlockDiagonal as BlockDiagonal
 from ._saddle import (
     saddle_in_loops as saddle_in_loops,
-    saddle_solve as saddle_solve,
     solve_definite as solve_definite,
 )
+from ._saddle_solve import saddle_solve as saddle_solve
 from ._select import (
     check_linear_solver as check_linear_solver,
     inverse as inverse,

@@ -24,52 +24,7 @@ MOST_TERMS = 32
 LARGEST_LOOP = 45
 
 
-def saddle_solve(
-    M: Float[Array, "nz nz"] | None,
-    C: Float[Array, "m nz"],
-    r: Float[Array, "nz n"],
-    b: Float[Array, "m n"],
-    *,
-    in_loops: bool = False,
-) -> tuple[Float[Array, "nz n"], Float[Array, "m n"]]:
-    """`x` and `lam` with `M x + C^T lam = r`, `C x = b`.
-
-    **Arguments:**
-
-    - `M`: the mass matrix; `None` if it is the identity.
-    - `C`: the Jacobian of the constraints.
-    - `r`, `b`: the right-hand sides, one in each column.
-    - `in_loops`: by a short program ([`saddle_in_loops`][]), which compiles in a third of the time:
-        for what is not solved at every step.
-
-    **Returns:** `x` and `lam`, differentiable; NaN if they are not determined.
-
-    Source: M. Benzi, G. Golub & J. Liesen, *Numerical solution of saddle point problems*,
-    Acta Numerica 14 (2005), section 5.
-    """
-    nz = C.shape[1]
-    frozen_M = None if M is None else jax.lax.stop_gradient(M)
-    frozen_C = jax.lax.stop_gradient(C)
-
-    def matvec(u):
-        x, lam = u[:nz], u[nz:]
-        return jnp.concatenate([(x if M is None else M @ x) + C.T @ lam, C @ x])
-
-    def solve_with(M, rhs):
-        return saddle_in_loops(M, frozen_C, rhs)[0] if in_loops else _solve(M, frozen_C, rhs)
-
-    def solve(_, rhs):
-        return solve_with(frozen_M, rhs)
-
-    def transpose_solve(_, rhs):
-        return solve_with(None if frozen_M is None else frozen_M.T, rhs)
-
-    # One vector: a right-hand side of many arrays, some of them constant, does not transpose.
-    u = jax.lax.custom_linear_solve(matvec, jnp.concatenate([r, b]), solve, transpose_solve)
-    return u[:nz], u[nz:]
-
-
-def _solve(M: Array | None, C: Array, rhs: Float[Array, "n2 n"]) -> Float[Array, "n2 n"]:
+def solve_unrolled(M: Array | None, C: Array, rhs: Float[Array, "n2 n"]) -> Float[Array, "n2 n"]:
     """By the Schur complement; where that is inaccurate, by LAPACK."""
     if sum(C.shape) > ELEMENTWISE_LIMIT:
         return _by_lapack(_matrix(M, C), rhs)
