@@ -122,3 +122,26 @@ def test_undetermined_multipliers():
     reported = jaxspark.multipliers(system, 0.0, np.zeros(2), np.array([1.0, 0.0]))
     assert not bool(reported.converged)
     assert np.all(np.isnan(reported.lam))
+
+
+@pytest.mark.parametrize("units", [np.ones(3), np.array([1e-9, 1.0, 1e9])], ids=["alike", "far"])
+@pytest.mark.parametrize(
+    "masses", [np.ones(6), np.array([1.0, 1, 1, 1, 0, 0])], ids=["all", "some"]
+)
+def test_units_and_massless_coordinates_cost_no_digits(units, masses):
+    """Constraints in units that differ by 1e18, and coordinates that these alone determine."""
+    rng = np.random.default_rng(1)
+    C, f, bias = rng.normal(size=(3, 6)), rng.normal(size=6), rng.normal(size=3)
+    system = ConstrainedSystem(
+        lambda t, y, z, args: jnp.asarray(f),
+        p=lambda t, y, z, args: jnp.asarray(masses) * z,
+        g=lambda t, y, args: jnp.asarray(units) * (jnp.asarray(C) @ y - 0.5 * bias * t**2),
+    )
+    matrix = np.block([[np.diag(masses), C.T], [C, np.zeros((3, 3))]])
+    expected = np.linalg.solve(matrix, np.concatenate([f, bias]))
+    found = jaxspark.multipliers(system, 0.0, np.zeros(6), np.zeros(6))
+    assert bool(found.converged)
+    np.testing.assert_allclose(
+        found.zdot, expected[:6], rtol=0, atol=1e-13 * np.abs(expected).max()
+    )
+    np.testing.assert_allclose(found.lam * units, expected[6:], rtol=1e-12)

@@ -59,7 +59,8 @@ def saddle_solve(
 def _refined(M: Array | None, C: Array, rhs: Float[Array, "n2 n"]) -> Float[Array, "n2 n"]:
     """By loops, with balanced equations, and once more for the residual.
 
-    Source: N. J. Higham, *Accuracy and Stability of Numerical Algorithms* (2002), chapter 12.
+    Source: N. J. Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section 12.1, for
+    refinement in fixed precision; section 9.8 for scaling, whose factors here are ours.
     """
     nz = C.shape[1]
     by_velocity, by_constraint = _scales(M, C)
