@@ -108,8 +108,12 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.nodeid.removeprefix("tests/") in slow:
             item.add_marker(pytest.mark.thorough)
-    # A core that is left with one of these at the end would keep the other waiting.
-    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONG)
+    if FIRST is None:
+        # A core that is left with one of these at the end would keep the other waiting.
+        items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONG)
+    else:
+        files = sorted({item.path.stem for item in items})
+        items.sort(key=lambda item: (files.index(item.path.stem) - FIRST) % len(files))
     if config.getoption("--core"):
         left = [item for item in items if item.path.name not in core]
         config.hook.pytest_deselected(items=left)
@@ -125,6 +129,9 @@ def inside(request):
 
 # Seconds since the epoch after which no thorough test begins; what is left out is told at the end.
 END = float(os.environ.get("JAXSPARK_THOROUGH_UNTIL", "inf"))
+# The file to begin with, counted around: another one with every change, so that where time is short
+# it is not always the same ones that are left out.
+FIRST = int(os.environ["JAXSPARK_FIRST_FILE"]) if "JAXSPARK_FIRST_FILE" in os.environ else None
 TOO_LATE = "the time for thorough tests is up"
 
 

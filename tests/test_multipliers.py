@@ -145,3 +145,38 @@ def test_units_and_massless_coordinates_cost_no_digits(units, masses):
         found.zdot, expected[:6], rtol=0, atol=1e-13 * np.abs(expected).max()
     )
     np.testing.assert_allclose(found.lam * units, expected[6:], rtol=1e-12)
+
+
+@pytest.mark.parametrize("solver", [None, jaxspark.linear.AcyclicNullSpace()])
+def test_failing_lanes_poison_no_derivatives(solver):
+    """By a mass that all lanes share: of two the force or the matrix fails."""
+
+    def force(t, a, v, own, args):
+        return jnp.stack([jnp.zeros_like(t), -jnp.sqrt(args["g"])])
+
+    system = jaxspark.MultibodySystem(
+        lambda t, a, own, args: jnp.stack([args["m"], args["m"] ** 2]),
+        force,
+        [jaxspark.Joint(lambda t, a, b, own, args: jnp.sum(a**2, keepdims=True) / 2, [(0, -1)])],
+    )
+
+    def tension(m, a, g):
+        args = {"m": m, "g": g}
+        found = jaxspark.multipliers(
+            system, 0.0, a[None], jnp.zeros((1, 2)), args, linear_solver=solver
+        )
+        return jnp.sum(jax.tree.leaves(found.lam)[0]), found.converged
+
+    def total(m, a, g):
+        tensions, good = jax.vmap(lambda a, g: tension(m, a, g))(a, g)
+        return jnp.sum(jnp.where(good, tensions, 0)), good
+
+    positions = jnp.array([[0.0, -1.0], [0.6, -0.8], [0.0, 0.0], [0.6, -0.8]])
+    gravity = jnp.array([9.0, -1.0, 9.0, 4.0])
+    derivatives = [jax.grad(total, has_aux=True), jax.jacfwd(total, has_aux=True)]
+    for derivative in derivatives:
+        found, good = derivative(jnp.asarray(1.5), positions, gravity)
+        assert good.tolist() == [True, False, False, True]
+        # a . M^{-1} f / (a . M^{-1} a): 3, and 1.6 / (.36 m + .64).
+        expected = -1.6 * 0.36 / (0.36 * 1.5 + 0.64) ** 2
+        assert abs(found - expected) <= 1e-13 * abs(expected)

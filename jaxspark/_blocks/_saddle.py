@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._implicit import lazily
+from .._implicit import lazily, linear_solve
 from ._base import AbstractBlockSolver
 from ._pattern import BlockMatrix, multiply, Pattern
 from ._range_space import RangeSpace
@@ -54,6 +54,7 @@ def solve_saddle(
     factors: SaddleFactors,
     f: Float[Array, "nb q k"],
     g: Float[Array, "m k"],
+    or_nan: bool = False,
 ) -> tuple[Float[Array, "nb q k"], Float[Array, "m k"]]:
     """`(x, lam)` with `K x + C^T lam = f`, `B x = g`, differentiable; NaN if not determined.
 
@@ -63,6 +64,7 @@ def solve_saddle(
     - `pattern`, `matrix`: of which derivatives are taken.
     - `factors`: of the same matrix, by `factor_saddle`.
     - `f`, `g`: the right-hand sides.
+    - `or_nan`: as for `linear_solve`.
     """
     nb, q, k = f.shape
     count = nb * q
@@ -77,13 +79,13 @@ def solve_saddle(
     def matvec(u):
         return joined(*multiply(pattern, matrix, *split(u)))
 
-    def solve(_, rhs):
+    def solve(rhs):
         return joined(*_solve(solver, pattern, factors, *split(rhs), False))
 
-    def solve_transposed(_, rhs):
+    def solve_transposed(rhs):
         return joined(*_solve(solver, pattern, factors, *split(rhs), True))
 
-    return split(jax.lax.custom_linear_solve(matvec, joined(f, g), solve, solve_transposed))
+    return split(linear_solve(matvec, joined(f, g), solve, solve_transposed, or_nan=or_nan))
 
 
 def _solve(

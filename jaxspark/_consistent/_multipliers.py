@@ -89,7 +89,7 @@ def accelerations(
         bias = saddle.values.bias
         if bias is None:
             bias = bias_terms(system, t, y, z)
-        return saddle.solve(rhs, -bias)
+        return saddle.solve(rhs, -bias, or_nan=True)
     M, C = system.mass(t, y, z), constraint_jacobian(system, t, y, z)
     bias = bias_terms(system, t, y, z)
     zdot, multipliers = saddle_solve(M, C, rhs[:, None], -bias[:, None], in_loops=True)

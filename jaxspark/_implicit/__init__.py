@@ -7,6 +7,7 @@ taken.
 from ._dense_root import newton_root as newton_root
 from ._iterate import iterate as iterate, Iteration as Iteration, newton_result as newton_result
 from ._lazily import lazily as lazily
+from ._linear import linear_solve as linear_solve
 from ._noise import ALLOWED as ALLOWED, is_noise as is_noise, signs as signs
 from ._refine import preconditioned_solve as preconditioned_solve
 from ._root import (

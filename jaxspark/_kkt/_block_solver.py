@@ -181,19 +181,22 @@ class Saddle(eqx.Module):
         return z if v_z is None else BlockDiagonal(v_z, structure.y, structure.z).times(z)
 
     def solve(
-        self, f: Float[Array, " nz"], g: Float[Array, " m"]
+        self, f: Float[Array, " nz"], g: Float[Array, " m"], or_nan: bool = False
     ) -> tuple[Float[Array, " nz"], Float[Array, " m"]]:
-        """`(x, lam)` with `p_z x + C^T lam = f`, `C x = g`; differentiable."""
-        x, lam = self.solve_many(f[None, :], g[None, :])
+        """`(x, lam)` with `p_z x + C^T lam = f`, `C x = g`; differentiable.
+
+        - `or_nan`: whether NaN has no derivatives, instead of NaN.
+        """
+        x, lam = self.solve_many(f[None, :], g[None, :], or_nan)
         return x[0], lam[0]
 
     def solve_many(
-        self, f: Float[Array, "k nz"], g: Float[Array, "k m"]
+        self, f: Float[Array, "k nz"], g: Float[Array, "k m"], or_nan: bool = False
     ) -> tuple[Float[Array, "k nz"], Float[Array, "k m"]]:
         """The same for several right-hand sides, one in each row."""
         structure = self.solver.structure
         x, lam = solve_saddle(
             self.solver.solver, self.pattern or structure.pattern, self.values.matrix, self.factors,
-            structure.z.gather(f), g.T,
+            structure.z.gather(f), g.T, or_nan,
         )  # fmt: skip
         return structure.z.scatter(x), lam.T

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from .._implicit import linear_solve
 from ._saddle import saddle_in_loops, solve_unrolled
 
 
@@ -27,7 +28,7 @@ def saddle_solve(
     - `C`: the Jacobian of the constraints.
     - `r`, `b`: the right-hand sides, one in each column.
     - `in_loops`: by a short program ([`saddle_in_loops`][]), which compiles in a third of the time,
-        and with refinement: for what is not solved at every step.
+        and with refinement: for what is not solved at every step. NaN then has no derivatives.
 
     **Returns:** `x` and `lam`, differentiable; NaN if they are not determined.
 
@@ -45,14 +46,15 @@ def saddle_solve(
     def solve_with(M, rhs):
         return (_refined if in_loops else solve_unrolled)(M, frozen_C, rhs)
 
-    def solve(_, rhs):
+    def solve(rhs):
         return solve_with(frozen_M, rhs)
 
-    def transpose_solve(_, rhs):
+    def solve_transposed(rhs):
         return solve_with(None if frozen_M is None else frozen_M.T, rhs)
 
     # One vector: a right-hand side of many arrays, some of them constant, does not transpose.
-    u = jax.lax.custom_linear_solve(matvec, jnp.concatenate([r, b]), solve, transpose_solve)
+    rhs = jnp.concatenate([r, b])
+    u = linear_solve(matvec, rhs, solve, solve_transposed, or_nan=in_loops)
     return u[:nz], u[nz:]
 
 
