@@ -1,4 +1,4 @@
-"""What `solve` hands over to: steps of known sizes in a scan, or a motion by any integrator."""
+"""What `solve` hands over: known steps to a scan, all else to a motion by any integrator."""
 
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from .._custom_types import Args, State
 from .._driver import LARGEST, Tolerances
 from .._explicit import ExplicitMethod
-from .._motion import AbstractIntegrator, as_events, solve_motion, Wanted
+from .._motion import AbstractIntegrator, as_events, Wanted
 from .._rollout import (
     EqualSteps,
     known_steps,
@@ -53,8 +53,8 @@ def by_steps(method: RolloutMethod, task: Task) -> Solution:
     )  # fmt: skip
 
 
-def by_sizes(method: Any, task: Task) -> Solution:
-    """With steps that follow from tolerances; or equal ones of explicit and stiff methods."""
+def motion_arguments(method: Any, task: Task) -> tuple[Any, ...]:
+    """Those of `solve_motion`, checked: steps follow from tolerances, or are of equal size."""
     system, start, (t0, t1), options, tolerance = task
     dtype = jnp.result_type(*jax.tree.leaves(start[0]))
     t0 = 0.0 if t0 is None else t0
@@ -85,7 +85,7 @@ def by_sizes(method: Any, task: Task) -> Solution:
         _, atol = filled_tolerances(options.rtol, options.atol, dtype)
         if not isinstance(atol, jax.core.Tracer) and atol == 0:
             raise ValueError("jaxspark.GGL needs atol > 0: coordinates may pass through zero.")
-    return _moved(integrator, longest, task, ts)
+    return _as_arrays(integrator, longest, task, ts)
 
 
 def _of_equal_steps(
@@ -101,8 +101,10 @@ def _of_equal_steps(
     return t0, t1, options._replace(rtol=0.0, atol=jnp.inf, max_steps=number)
 
 
-def _moved(integrator: AbstractIntegrator, longest: Any, task: Task, ts: Any) -> Solution:
-    """With its options as arrays: no values are compiled for."""
+def _as_arrays(
+    integrator: AbstractIntegrator, longest: Any, task: Task, ts: Any
+) -> tuple[Any, ...]:
+    """With options as arrays: no values are compiled for."""
     system, start, times, options, tolerance = task
     dtype = times[0].dtype
     rtol, atol = options.rtol, options.atol
@@ -117,4 +119,4 @@ def _moved(integrator: AbstractIntegrator, longest: Any, task: Task, ts: Any) ->
         int(options.max_events), options.progress_meter, tolerance,
     )  # fmt: skip
     events = as_events(options.events)
-    return solve_motion(system, integrator, *start, times, ts, first, tolerances, events, wanted)
+    return system, integrator, *start, times, ts, first, tolerances, events, wanted

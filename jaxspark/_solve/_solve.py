@@ -12,6 +12,7 @@ from .._custom_types import Args, RealScalarLike, State
 from .._explicit import ExplicitMethod
 from .._implicit import stop_gradient
 from .._kkt import LinearSolver
+from .._motion import solve_motion
 from .._rollout import (
     check_number,
     Checkpoint,
@@ -28,7 +29,7 @@ from .._tableau import Gauss, RolloutMethod
 from ._auto import check_known, choose, TRIED
 from ._checks import check_kinds, Method
 from ._default import Choice, default_method
-from ._engines import by_sizes, by_steps, Task
+from ._engines import by_steps, motion_arguments, Task
 from ._options import Options
 
 
@@ -168,7 +169,7 @@ def solve(
     if isinstance(steps, KnownSteps) and isinstance(method, RolloutMethod):
         solution = by_steps(method, task)
     else:
-        solution = by_sizes(method, task)
+        solution = solve_motion(*motion_arguments(method, task))
     remark = Remark(f"{method!r}" + (f": {why}" if why else ""))
     solution = dataclasses.replace(solution, remark=remark)
     if not throw:
@@ -187,5 +188,6 @@ def _by_first_steps(task: Task) -> Choice:
     span = abs(float(t1) - float(0.0 if t0 is None else t0)) if t1 is not None else 0.0
     atol = options.rtol if options.atol is None else options.atol
     stiff = atol is None or bool(atol > 0)
-    attempt = lambda method: by_sizes(method, task._replace(options=few))
+    task = task._replace(options=few)
+    attempt = lambda method: solve_motion(*motion_arguments(method, task))
     return choose(span, options.max_steps, stiff, attempt)

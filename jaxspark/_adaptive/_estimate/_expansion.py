@@ -5,7 +5,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial.legendre import Legendre, legvander
 
 from ..._tableau import SparkTableau
 
@@ -61,13 +60,13 @@ def expansion(tableau: SparkTableau) -> Expansion:
     x = 2 * np.asarray(tableau.c) - 1
     rows = np.zeros((degree, tableau.stages + 2))
     for k in range(degree):
-        unit = Legendre.basis(k)
+        unit = np.polynomial.Legendre.basis(k)
         rows[k, 0], rows[k, -1] = -((-1) ** k), 1.0
         rows[k, 1:-1] = -2 * np.asarray(tableau.b) * unit.deriv()(x)
         rows[k] *= 2 * k + 1
     signs = (-1.0) ** np.arange(degree)
-    ends = legvander([-1.0, 1.0], tableau.stages - 1) @ np.linalg.pinv(
-        legvander(x, tableau.stages - 1)
+    ends = np.polynomial.legendre.legvander([-1.0, 1.0], tableau.stages - 1) @ np.linalg.pinv(
+        np.polynomial.legendre.legvander(x, tableau.stages - 1)
     )
     collocates_end = bool(degree == tableau.stages and tableau.c[-1] == 1)
     return Expansion(
