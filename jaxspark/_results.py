@@ -6,7 +6,7 @@ import equinox as eqx
 class RESULTS(eqx.Enumeration):
     """Result codes. `RESULTS.successful` is the only good one."""
 
-    successful = ""
+    successful = "successful"
     newton_diverged = (
         "Newton's iteration for the stage equations diverged. Use a smaller step size, or "
         "check that the system is smooth near the state where it stopped. If damping or springs "
@@ -31,6 +31,11 @@ class RESULTS(eqx.Enumeration):
     )
     inconsistent_initial_values = (
         "The initial values violate the constraints. jaxspark.project makes them consistent."
+    )
+    mass_not_positive = (
+        "The mass matrix is not symmetric, or not positive definite on the velocities that the "
+        "constraints leave free. Check the signs of masses and inertias, and the mass matrix, or "
+        "the kinetic energy in the Lagrangian, as functions of the coordinates."
     )
     zero_step_size = "The step size is zero, so that time cannot advance."
     step_density_lost = (

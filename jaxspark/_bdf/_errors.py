@@ -5,10 +5,9 @@ from .._results import RESULTS
 from ._solution import BDFSolution
 
 
-def message(solution: BDFSolution, rank: ConstraintRank) -> str:
+def message(solution: BDFSolution, rank: ConstraintRank, reason: str) -> str:
     """What happened, where, and the constraint to blame, for concrete values."""
     result, stats = solution.result, solution.stats
-    reason = RESULTS[result]
     where = (
         f"It stopped at t = {float(solution.t1):.9g} after {int(stats.num_steps)} steps, "
         f"{int(stats.error_test_failures)} failures of the error test and "

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._consistent import constraint_rank, ConstraintResiduals, flat_multipliers, flat_residuals
+from .._consistent import ConstraintResiduals, flat_multipliers, flat_residuals
 from .._custom_types import Args, FloatScalar, IntScalar, RealScalarLike, State
-from .._implicit import stop_gradient
+from .._implicit import nan_derivatives, stop_gradient
 from .._results import RESULTS
 from .._rollout import consistency_tolerance, initial_result, raise_on_failure
 from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, flatten
@@ -120,11 +120,7 @@ def bdf(
     solution = run(system, settings, y0, z0, args, (t0, t1), (rtol, atol), first_step)
     if not throw:
         return solution
-    return raise_on_failure(
-        solution,
-        lambda end: constraint_rank(system, end.t1, end.y1, end.z1, stop_gradient(args)),
-        message,
-    )
+    return raise_on_failure(solution, system, args, t1, message)
 
 
 @eqx.filter_jit
@@ -147,7 +143,7 @@ def run(
     rate = jnp.concatenate([z, zdot, jnp.zeros(x.size - 2 * y.size, y.dtype)])
     frozen = stop_gradient((flat, t0, t1, x, rate, first_step, *tolerances))
     initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
-    result = initial_result(t0, y, z, initial, settings.consistency_tol)
+    result = initial_result(flat, t0, y, z, initial, settings.consistency_tol)
     unsolvable = (result == RESULTS.successful) & ~solvable
     result = RESULTS.where(unsolvable, RESULTS.singular, result)
     end, h = _steps(settings, frozen, result)
@@ -178,14 +174,18 @@ def _filled(rows: Rows, last: IntScalar) -> Rows:
 
 
 def _solution(flat: FlatSystem, end: Progress, ts, xs, initial) -> BDFSolution:
-    last = end.stats.num_steps
+    last, failed = end.stats.num_steps, end.result != RESULTS.successful
+    late = failed & (jnp.arange(ts.size, dtype=last.dtype) > last)
+    x1 = nan_derivatives(xs[last], failed)
+    q1, v1, *_ = parts(flat, x1)
+    xs = jax.vmap(nan_derivatives)(xs, late)
     q, v, _, multipliers = jax.vmap(lambda x: parts(flat, x))(xs)
     lam, psi = multipliers[:, : flat.nlam], multipliers[:, flat.nlam :]
     ys, zs = jax.vmap(flat.unravel_y)(q), jax.vmap(flat.unravel_z)(v)
     return BDFSolution(
         ts=ts, ys=ys, zs=zs, lam=jax.vmap(flat.unravel_lam)(lam),
-        psi=jax.vmap(flat.unravel_psi)(psi), t1=ts[last], y1=flat.unravel_y(q[last]),
-        z1=flat.unravel_z(v[last]), result=end.result, stats=end.stats,
+        psi=jax.vmap(flat.unravel_psi)(psi), t1=ts[last], y1=flat.unravel_y(q1),
+        z1=flat.unravel_z(v1), result=end.result, stats=end.stats,
         initial_residuals=ConstraintResiduals(
             flat.unravel_lam(initial.g), flat.unravel_lam(initial.gdot),
             flat.unravel_psi(initial.k),

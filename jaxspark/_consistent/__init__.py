@@ -1,5 +1,7 @@
 """Consistent values: constraint residuals and rank, projection, multipliers."""
 
+from ._faults import faults as faults
+from ._mass import describe_mass as describe_mass, sound_mass as sound_mass
 from ._multipliers import (
     flat_multipliers as flat_multipliers,
     Multipliers as Multipliers,

@@ -5,6 +5,7 @@ taken.
 """
 
 from ._dense_root import newton_root as newton_root
+from ._failed import nan_derivatives as nan_derivatives
 from ._iterate import iterate as iterate, Iteration as Iteration, newton_result as newton_result
 from ._lazily import lazily as lazily
 from ._linear import linear_solve as linear_solve

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from .._consistent import ConstraintResiduals, flat_residuals, multipliers as multipliers_at
 from .._custom_types import Args, FloatScalar, State
 from .._driver import OVER, Problem, Progress, Rows, Tolerances, trajectory
-from .._implicit import stop_gradient
+from .._implicit import nan_derivatives, stop_gradient
 from .._results import RESULTS
 from .._rollout import every, initial_result, Solution, Statistics
 from .._system import AbstractConstrainedSystem, FlatSystem, flatten
@@ -66,7 +66,7 @@ def solve_motion(
     flat, y, z = flatten(system, t0, y0, z0, args)
     integrator.check(flat)
     initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
-    first = initial_result(t0, y, z, initial, wanted.consistency_tol)
+    first = initial_result(flat, t0, y, z, initial, wanted.consistency_tol)
     own, size = integrator.prepared(flat), wanted.max_steps
     happens, of_events = None, None
     if events:
@@ -143,10 +143,11 @@ def _solution(
         passed = jnp.array([True, False])
         saved_times = jnp.stack([problem.t0, end.t])
         saved = jnp.stack([problem.x0, end.x])
-    saved = jnp.where(passed[:, None], saved, end.x[None, :])
+    last = nan_derivatives(end.x, result != RESULTS.successful)
+    saved = jnp.where(passed[:, None], saved, last[None, :])
     unravel = lambda x: (flat.unravel_y(x[: flat.ny]), flat.unravel_z(x[flat.ny :]))
     ys, zs = jax.vmap(unravel)(saved)
-    y1, z1 = unravel(end.x)
+    y1, z1 = unravel(last)
     reported = None
     if wanted.multipliers:
         solver = integrator.linear_solver

@@ -8,9 +8,18 @@ import jax.core
 import jax.numpy as jnp
 import numpy as np
 
-from .._consistent import ConstraintRank, describe, describe_rank
+from .._consistent import (
+    constraint_rank,
+    ConstraintRank,
+    describe,
+    describe_mass,
+    describe_rank,
+    faults,
+)
+from .._custom_types import Args
 from .._implicit import stop_gradient
 from .._results import RESULTS
+from .._system import AbstractConstrainedSystem
 from ._solution import Solution
 
 
@@ -31,18 +40,32 @@ class SolveError(RuntimeError):
         self.rank = rank
 
 
+# What NaN or infinity may end as.
+OF_NUMBERS = (
+    RESULTS.nonfinite,
+    RESULTS.step_size_too_small,
+    RESULTS.newton_diverged,
+    RESULTS.newton_iteration_limit,
+    RESULTS.singular,
+)
+
+
 def raise_on_failure(
     solution: Any,
-    rank: Callable[[Any], ConstraintRank],
-    message: Callable[[Any, ConstraintRank], str] | None = None,
+    system: AbstractConstrainedSystem,
+    args: Args,
+    t_end: Any = None,
+    message: Callable[[Any, ConstraintRank, str], str] | None = None,
 ) -> Any:
     """The solution, or an error: at once if values are known, at run time if traced.
 
     **Arguments:**
 
     - `solution`: of a rollout, or another with a `result`.
-    - `rank`: computes the rank of the constraints at its end, which an error reports.
-    - `message`: what the error says, from both; by default in the words of a rollout.
+    - `system`, `args`: of which it is; at its end constraints are examined, and all functions.
+    - `t_end`: up to where it was to go, if that is known.
+    - `message`: what the error says, from the solution, the rank of the constraints and the
+        reason; by default in the words of a rollout.
     """
     failed = solution.result != RESULTS.successful
     if isinstance(failed, jax.core.Tracer):
@@ -50,15 +73,29 @@ def raise_on_failure(
     if bool(jnp.all(~failed)):
         return solution
     # Under jax.grad the values are known, but still part of a derivative.
-    solution = stop_gradient(solution)
-    there = stop_gradient(rank(solution))
+    solution, system, args = stop_gradient((solution, system, args))
+    at = solution.t1, solution.y1, solution.z1, args
+    rank = stop_gradient(constraint_rank(system, *at))
+    reason = RESULTS[solution.result]
+    if any(bool(solution.result == kind) for kind in OF_NUMBERS):
+        t_end = solution.t1 if t_end is None else stop_gradient(t_end)
+        reason = " ".join(_found(system, *at, t_end)) or reason
+    if bool(solution.result == RESULTS.mass_not_positive):
+        reason = f"{reason} {describe_mass(system, *at)}"
     words = _message if message is None else message
-    raise SolveError(words(solution, there), solution, there)
+    raise SolveError(words(solution, rank, reason), solution, rank)
 
 
-def _message(solution: Solution, rank: ConstraintRank) -> str:
+def _found(system: AbstractConstrainedSystem, *where: Any) -> list[str]:
+    try:
+        return faults(system, *where)
+    except Exception:
+        # A search for the reason must not hide that there was a failure.
+        return []
+
+
+def _message(solution: Solution, rank: ConstraintRank, reason: str) -> str:
     result, stats = solution.result, solution.stats
-    reason = RESULTS[result]
     where = f"It stopped at t = {float(solution.t1):.9g} after {int(stats.num_steps)} steps."
     residuals = solution.initial_residuals
     if bool(result == RESULTS.inconsistent_initial_values):

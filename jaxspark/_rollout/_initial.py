@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._consistent import ConstraintResiduals
+from .._consistent import ConstraintResiduals, sound_mass
 from .._custom_types import FloatScalar
 from .._results import RESULTS
+from .._system import FlatSystem
 
 
 def largest(x: Array) -> FloatScalar:
@@ -18,14 +19,20 @@ def largest(x: Array) -> FloatScalar:
 
 
 def initial_result(
+    system: FlatSystem,
     t0: FloatScalar,
     y: Float[Array, " ny"],
     z: Float[Array, " nz"],
     initial: ConstraintResiduals,
     tolerance: float | None,
 ) -> RESULTS:
-    """Whether initial values are finite and, unless the tolerance is `None`, consistent."""
-    result = RESULTS.successful
+    """Whether initial values are finite and, unless the tolerance is `None`, consistent.
+
+    And whether the mass matrix is one there.
+    """
+    result = RESULTS.where(
+        sound_mass(system, t0, y, z), RESULTS.successful, RESULTS.mass_not_positive
+    )
     g, gdot, k = initial.g, initial.gdot, initial.k
     in_y, in_z = largest(y), largest(z)
     if tolerance is not None:

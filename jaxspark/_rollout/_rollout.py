@@ -13,8 +13,9 @@ from .._consistent import (
     Multipliers,
 )
 from .._custom_types import Args, State
-from .._implicit import stop_gradient
+from .._implicit import nan_derivatives, stop_gradient
 from .._kkt import LinearSolver
+from .._results import RESULTS
 from .._step import check_newton, NewtonOptions
 from .._system import AbstractConstrainedSystem, flatten
 from .._tableau import RolloutMethod
@@ -77,7 +78,10 @@ def _rollout(system, method, y0, z0, args, t0, h, pace, settings: Settings) -> S
     carry = start(flat, method, t0, y, z, h, initial, settings, clock)
     advance = advance_by(flat, method, t0, h, settings, grow, given, start=carry)
     advance = keep_stages(advance, settings.checkpoint)
-    carry, (ts, ys, zs) = scan_steps(advance, carry, t0, h, settings)
+    carry, (ts, ys, zs, late) = scan_steps(advance, carry, t0, h, settings)
+    ys, zs = (jax.vmap(nan_derivatives)(x, late) for x in (ys, zs))
+    failed = carry.result != RESULTS.successful
+    y1, z1 = nan_derivatives(carry.y, failed), nan_derivatives(carry.z, failed)
     if settings.save_every is not None or settings.num_steps:
         ts = jnp.concatenate([t0[None], ts])
         ys, zs = jnp.concatenate([y[None, :], ys]), jnp.concatenate([z[None, :], zs])
@@ -101,8 +105,8 @@ def _rollout(system, method, y0, z0, args, t0, h, pace, settings: Settings) -> S
         zs=jax.vmap(flat.unravel_z)(zs),
         multipliers=reported,
         t1=time(carry, t0, h),
-        y1=flat.unravel_y(carry.y),
-        z1=flat.unravel_z(carry.z),
+        y1=flat.unravel_y(y1),
+        z1=flat.unravel_z(z1),
         result=carry.result,
         stats=carry.stats,
         initial_residuals=initial,

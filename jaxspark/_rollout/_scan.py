@@ -55,7 +55,7 @@ def start(flat, method, t0, y, z, h, initial, settings, clock) -> Carry:
     result = RESULTS.successful
     if settings.num_steps > 0:
         result = RESULTS.where(h == 0, RESULTS.zero_step_size, result)
-    first = initial_result(t0, y, z, initial, settings.consistency_tol)
+    first = initial_result(flat, t0, y, z, initial, settings.consistency_tol)
     result = RESULTS.where(first == RESULTS.successful, result, first)
     result = RESULTS.where(jnp.isfinite(h), result, RESULTS.nonfinite)
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), y.dtype)
@@ -161,7 +161,7 @@ def scan_steps(advance, carry: Carry, t0, h, settings: Settings):
         return segmented_scan(advance, carry, jnp.arange(steps), long)[0]
 
     def save(carry):
-        return time(carry, t0, h), carry.y, carry.z
+        return time(carry, t0, h), carry.y, carry.z, carry.result != RESULTS.successful
 
     def row(steps):
         def body(carry, _):

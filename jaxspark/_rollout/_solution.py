@@ -149,10 +149,19 @@ class Solution(eqx.Module):
         ]
         lanes = np.ndindex(ended.shape)
         reasons = [RESULTS[jax.tree.map(lambda x, i=i: x[i], self.result)] for i in lanes]
-        for reason in sorted({reason for reason in reasons if reason}):
+        for reason in sorted(set(reasons) - {RESULTS[RESULTS.successful]}):
             of_lanes = f" of {reasons.count(reason)}" if ended.ndim else ""
             lines.append(f"Reason{of_lanes}: {reason}")
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        known = jax.tree.leaves((self.ts, self.t1, self.result, self.stats))
+        if not all(isinstance(x, (jax.Array, np.ndarray)) for x in known) or any(
+            isinstance(x, jax.core.Tracer) for x in known
+        ):
+            return super().__repr__()
+        rows = f"{len(self)} saved states" if self.ts.ndim == 1 else f"lanes {self.t1.shape}"
+        return f"Solution, {rows}\n{self.explain()}"
 
     def __len__(self) -> int:
         return self.ts.shape[0]

@@ -7,10 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._consistent import constraint_rank
 from .._custom_types import Args, RealScalarLike, State
 from .._explicit import ExplicitMethod
-from .._implicit import stop_gradient
 from .._kkt import LinearSolver
 from .._motion import solve_motion
 from .._rollout import (
@@ -129,7 +127,9 @@ def solve(
     - `consistency_tol`: initial constraint residuals above this, times 1 plus the size of the
         state, are refused. `"auto"`: the square root of the machine epsilon. `None` skips
         the check.
-    - `throw`: whether to raise an error on failure. If `False`, look at `result`. (Under
+    - `throw`: whether to raise an error on failure, which names what was wrong. If `False`, look at
+        `result`; derivatives of the rows after a failure and of `y1` and `z1` are then NaN, but
+        zero where these are not used (masked by `jnp.where(solution.successful, ...)`). (Under
         `jax.jit` and `jax.vmap` the error is raised at run time, by a host callback, with the
         reason alone, for a whole batch if one lane fails; `jax.export` refuses it.)
 
@@ -174,9 +174,7 @@ def solve(
     solution = dataclasses.replace(solution, remark=remark)
     if not throw:
         return solution
-    return raise_on_failure(
-        solution, lambda end: constraint_rank(system, end.t1, end.y1, end.z1, stop_gradient(args))
-    )
+    return raise_on_failure(solution, system, args, t1)
 
 
 def _by_first_steps(task: Task) -> Choice:

@@ -109,7 +109,7 @@ def _damp(
     flat, y, z = flatten(system, t, y0, z0, args)
     euler = ggl_coefficients(RadauIIA(1).tableau)
     initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t, y, z)))
-    result = initial_result(t, y, z, initial, consistency_tol)
+    result = initial_result(flat, t, y, z, initial, consistency_tol)
     iterations = jnp.zeros((), jnp.int32)
     for _ in range(num_steps):
         weights = Weights(atol + rtol * jnp.abs(y), atol + rtol * jnp.abs(z))

@@ -24,6 +24,7 @@ from ._check import check_functions, constraint_shapes
 from ._constrained import AbstractConstrainedSystem
 from ._jacobian import value_and_jacobian
 from ._mechanical import MechanicalSystem, Momentum
+from ._mechanism import AbstractMechanism
 from ._multibody import MultibodySystem
 from ._multibody_blocks import multibody_blocks, multibody_structure
 from ._multibody_check import check_multibody
@@ -41,7 +42,8 @@ class FlatSystem(eqx.Module):
     there is no such constraint. Systems that declare their block structure have it as
     `structure`, and `blocks(t, y, z)` for its `BlockValues`; `unread` ones have one that cannot
     be read, and are solved with dense matrices. Sizes are static. `ideal` systems have no
-    constraint forces but the default ones, which are linear in the multipliers.
+    constraint forces but the default ones, which are linear in the multipliers. Of `kinetic` ones
+    `p_z` is a mass matrix.
     """
 
     v: Function | None
@@ -64,6 +66,7 @@ class FlatSystem(eqx.Module):
     structure: Structure | None = eqx.field(static=True, default=None)
     unread: bool = eqx.field(static=True, default=False)
     blocks: Function | None = None
+    kinetic: bool = eqx.field(static=True, default=False)
 
     def velocity(
         self, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
@@ -267,5 +270,9 @@ def flatten(
         structure=structure,
         blocks=blocks,
         unread=isinstance(system, WithBlocks) and structure is None,
+        kinetic=isinstance(
+            system.system if isinstance(system, WithBlocks) else system,
+            (AbstractMechanism, MultibodySystem),
+        ),
     )
     return flat_system, flat_y, flat_z
