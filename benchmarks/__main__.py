@@ -28,6 +28,7 @@ TOPICS = (
     "versions",
     "fresh",
     "real",
+    "trust",
 )
 
 

@@ -15,3 +15,4 @@ from ._dalembert import (
     DiscreteEulerLagrange as DiscreteEulerLagrange,
 )
 from ._diagnostics import energy as energy, momentum_map as momentum_map
+from ._rollout import GlobalError as GlobalError

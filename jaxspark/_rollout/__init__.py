@@ -13,6 +13,7 @@ from ._rollout import solve_by_steps as solve_by_steps
 from ._segments import Checkpoint as Checkpoint
 from ._solution import (
     every as every,
+    GlobalError as GlobalError,
     Remark as Remark,
     Solution as Solution,
     Statistics as Statistics,

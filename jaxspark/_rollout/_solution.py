@@ -56,6 +56,28 @@ class Remark:
         return repr(self.text)
 
 
+class GlobalError(eqx.Module):
+    """Estimates of what a solution is wrong by: itself less the exact motion.
+
+    NaN where they are not known: the solution, or the second one with which it is compared, failed.
+
+    - `ys`, `zs`, `y1`, `z1`: of these of the solution.
+    - `multipliers`: of `lam` and `psi`, if they were asked for.
+    - `tolerances`: the greatest error of an entry of any saved state or of the last one, as a
+        multiple of `atol + rtol |x|`.
+    - `lost_from`: the first of these times at which it exceeds 100, as it does in chaotic motions
+        and near singular positions; NaN if there is none.
+    """
+
+    ys: State
+    zs: State
+    y1: State
+    z1: State
+    multipliers: tuple[Any, Any] | None
+    tolerances: FloatScalar
+    lost_from: FloatScalar
+
+
 class Solution(eqx.Module):
     """The result of [`jaxspark.solve`][].
 
@@ -70,6 +92,7 @@ class Solution(eqx.Module):
     - `step_density`: at the end, of a rollout with a [`jaxspark.StepDensity`][], or `None`.
     - `events`: of [`jaxspark.solve`][], a [`jaxspark.Occurrences`][], or `None`.
     - `interpolation`: of [`jaxspark.solve`][] with `dense=True`; use `evaluate`.
+    - `error`: with `global_error=True`, a [`jaxspark.diagnostics.GlobalError`][], or `None`.
     - `remark`: of which `method` is the text.
 
     If a rollout or solve fails, nothing is lost: rows up to the failure are as they were, and the
@@ -89,6 +112,7 @@ class Solution(eqx.Module):
     step_density: FloatScalar | None = None
     events: Any = None
     interpolation: Any = None
+    error: GlobalError | None = None
     remark: Remark = eqx.field(static=True, default_factory=lambda: Remark(""))
 
     @property
@@ -139,6 +163,7 @@ class Solution(eqx.Module):
         )  # fmt: skip
         worst = max(float(np.max(x, initial=0)) for x in (stats.max_g, stats.max_gdot, stats.max_k))
         ended = np.asarray(self.successful)
+        error = [] if self.error is None else [_of_error(self.error)]
         verdict = f"{ended.sum()} of {ended.size}" if ended.ndim else "yes" if ended else "no"
         lines = [f"Method: {self.method}."] if self.method else []
         lines += [
@@ -146,6 +171,7 @@ class Solution(eqx.Module):
             f"Steps: {steps} accepted, {rejected} rejected, {failed} of these without a solution.",
             f"Newton's iterations, or projections: {iterations} in all, {most} at most in a step.",
             f"Worst residual of a constraint after any step: {worst:.1e}.",
+            *error,
         ]
         lanes = np.ndindex(ended.shape)
         reasons = [RESULTS[jax.tree.map(lambda x, i=i: x[i], self.result)] for i in lanes]
@@ -165,6 +191,15 @@ class Solution(eqx.Module):
 
     def __len__(self) -> int:
         return self.ts.shape[0]
+
+
+def _of_error(error: GlobalError) -> str:
+    text = f"Estimated error: up to {_span(error.tolerances)} tolerances."
+    lost = np.asarray(error.lost_from)
+    if np.all(np.isnan(lost)):
+        return text
+    lanes = f" in {np.sum(~np.isnan(lost))} of {lost.size} lanes" if lost.ndim else ""
+    return f"{text} THE SOLUTION IS LOST{lanes} from t = {np.nanmin(lost):g} on: more than 100."
 
 
 def _span(values: Any) -> str:
