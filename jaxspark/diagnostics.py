@@ -14,5 +14,10 @@ from ._dalembert import (
     DiscreteAction as DiscreteAction,
     DiscreteEulerLagrange as DiscreteEulerLagrange,
 )
-from ._diagnostics import energy as energy, momentum_map as momentum_map
+from ._diagnostics import (
+    check_gradient as check_gradient,
+    energy as energy,
+    GradientCheck as GradientCheck,
+    momentum_map as momentum_map,
+)
 from ._rollout import GlobalError as GlobalError

@@ -27,7 +27,7 @@ def side_by_side(
 
     **Arguments:** names, numbers of starts, tolerances.
     """
-    with _environment(), _pool() as pool:
+    with fast_compilation(), workers() as pool:
         tasks = [(name, methods, seeds, tolerances) for name in mechanisms]
         yield from pool.map(_of_mechanism, tasks)
 
@@ -38,7 +38,8 @@ def _of_mechanism(task: tuple[str, Sequence[str], Sequence[int], Sequence[float]
     return list(outcomes([MECHANISMS[name]], chosen, seeds, tolerances))
 
 
-def _pool() -> concurrent.futures.ProcessPoolExecutor:
+def workers() -> concurrent.futures.ProcessPoolExecutor:
+    """A process for each core, in double precision."""
     return concurrent.futures.ProcessPoolExecutor(
         os.cpu_count(), multiprocessing.get_context("spawn"), initializer=_begin
     )
@@ -52,7 +53,8 @@ def _begin() -> None:
 
 
 @contextlib.contextmanager
-def _environment() -> Iterator[None]:
+def fast_compilation() -> Iterator[None]:
+    """For processes that begin inside."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = "1"
     try:

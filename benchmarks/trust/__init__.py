@@ -5,8 +5,13 @@ from collections.abc import Callable, Iterator
 from .._figures import Figure, topic
 from ._cost import cost
 from ._error import error
+from ._gradient import gradient
 
 
-PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {"error": error, "cost": cost}
+PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
+    "error": error,
+    "cost": cost,
+    "gradient": gradient,
+}
 
 figures, smoke = topic(PARTS)

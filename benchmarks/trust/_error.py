@@ -1,8 +1,5 @@
 """Estimates of global errors next to the true ones, on the mechanisms of the audit."""
 
-import concurrent.futures
-import multiprocessing
-import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,6 +14,7 @@ from ..audit._cells import KNOWN, Known, known_ends
 from ..audit._mechanism import Mechanism
 from ..audit._members import MECHANISMS
 from ..audit._methods import Method, METHODS
+from ..audit._workers import fast_compilation, workers
 
 
 TOLERANCES = (1e-4, 1e-6, 1e-8)
@@ -47,9 +45,7 @@ def error(tiny: bool) -> Iterator[Figure]:
         yield note("pendulum: estimate over true error", f"{found[0].estimate / found[0].true:.2f}")
         return
     found: list[Judged] = []
-    with concurrent.futures.ProcessPoolExecutor(
-        os.cpu_count(), multiprocessing.get_context("spawn"), initializer=_begin
-    ) as pool:
+    with fast_compilation(), workers() as pool:
         tasks = [(name, CHOSEN, TOLERANCES, 2) for name in MECHANISMS]
         for task, own in zip(tasks, pool.map(_of_mechanism, tasks)):
             found += own
@@ -110,9 +106,3 @@ def _judged(
             estimate = float(np.max(np.abs(wrong) / (1 + np.abs(exact))))
             words = f"{mechanism.name}, start {seed}, {method.name}, {tolerance:g}"
             yield Judged(words, true, estimate)
-
-
-def _begin() -> None:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, range(os.cpu_count() or 1))
-    jax.config.update("jax_enable_x64", True)
