@@ -6,12 +6,14 @@ from .._figures import Figure, topic
 from ._cost import cost
 from ._error import error
 from ._gradient import gradient
+from ._inputs import inputs
 
 
 PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "error": error,
     "cost": cost,
     "gradient": gradient,
+    "inputs": inputs,
 }
 
 figures, smoke = topic(PARTS)

@@ -40,6 +40,9 @@ def check_times(t0: Any, t1: Any, ts: Any, dtype: Any) -> None:
 
     Before they become arrays of JAX: inside of `jax.jit` all of these are traced.
     """
+    for name, value in (("t0", t0), ("t1", t1), ("ts", ts)):
+        if not _is_real(value):
+            raise TypeError(f"{name} must be real numbers; got {value!r}.")
     if _shape(t0, dtype) or _shape(t1, dtype):
         raise ValueError("t0 and t1 must be scalars; use jax.vmap for a batch of them.")
     shape = (1,) if ts is None else _shape(ts, dtype)
@@ -56,6 +59,12 @@ def check_times(t0: Any, t1: Any, ts: Any, dtype: Any) -> None:
     forward = 1 if last >= first else -1
     if not np.all(np.diff(np.concatenate([[first], times, [last]]) * forward) >= 0):
         raise ValueError("ts must be in the order of time, and between t0 and t1.")
+
+
+def _is_real(value: Any) -> bool:
+    leaves = jax.tree.leaves(value)
+    known = [x for x in leaves if not isinstance(x, jax.core.Tracer)]
+    return all(np.asarray(x).dtype.kind in "fiu" for x in known)
 
 
 def _known(value: Any, dtype: Any) -> np.ndarray | None:

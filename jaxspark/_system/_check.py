@@ -18,6 +18,9 @@ def as_state(name: str, state: State) -> State:
     leaves = jax.tree.leaves(state)
     if not leaves:
         raise ValueError(f"{name} has no array in it.")
+    for leaf in leaves:
+        if not isinstance(leaf, (jax.Array, np.ndarray, np.generic, int, float, complex)):
+            raise TypeError(f"{name} must consist of arrays; there is {leaf!r} in it.")
     dtypes = {jnp.result_type(leaf) for leaf in leaves}
     for dtype in dtypes:
         if not jnp.issubdtype(dtype, jnp.floating):
