@@ -8,7 +8,7 @@ import pytest
 import jaxspark
 from benchmarks import problems
 from helpers import largest_difference
-from jaxspark import GGL, RadauIIA
+from jaxspark import GGL, LagrangianSystem, RadauIIA
 
 
 SPRUNG = [
@@ -127,3 +127,31 @@ def test_errors_name_what_is_wrong():
         solve(lambda t, q, args: q, jnp.zeros(1))
     with pytest.raises(TypeError, match="Elongated"):
         jaxspark.stiff.elongate(free, 0.0, jnp.ones(2), jnp.zeros(2))
+
+
+def test_energy():
+    """That of the springs is counted: the same as where they are part of the Lagrangian."""
+    args = {"k": 1e4, "m": 1.3}
+
+    def stretch(t, q, args):
+        return jnp.sqrt(jnp.sum(q**2, keepdims=True)) - 1
+
+    def free(t, q, v, args):
+        return args["m"] * (v @ v / 2 - 9.81 * q[1])
+
+    def sprung(t, q, v, args):
+        return free(t, q, v, args) - args["k"] * jnp.sum(stretch(t, q, args) ** 2) / 2
+
+    elongated = jaxspark.stiff.Elongated(LagrangianSystem(free), stretch, lambda args: args["k"])
+    y, z = jnp.array([1.01, 0.02]), jnp.array([0.3, 0.4])
+    start = jaxspark.stiff.elongate(elongated, 0.0, y, z, args)
+    expected = jaxspark.diagnostics.energy(LagrangianSystem(sprung), 0.0, y, z, args)
+    for system in (elongated, jaxspark.linear.with_blocks(elongated)):
+        found = jaxspark.diagnostics.energy(system, 0.0, *start, args)
+        assert abs(found - expected) <= 1e-13 * abs(expected)
+    with pytest.raises(ValueError, match="not given by a Lagrangian"):
+        other = jaxspark.stiff.Elongated(
+            jaxspark.MechanicalSystem(lambda t, q, args: jnp.eye(2), lambda t, q, v, args: -q),
+            stretch, 1.0,
+        )  # fmt: skip
+        jaxspark.diagnostics.energy(other, 0.0, *start, args)

@@ -11,10 +11,13 @@ from .._system import (
     AbstractConstrainedSystem,
     as_args,
     check_like,
+    Elongated,
     flatten,
+    innermost,
     LagrangianSystem,
     over_times,
     require_callable,
+    WithBlocks,
 )
 
 
@@ -30,7 +33,8 @@ def energy(
     """The energy of a state, or of every state of a solution (J).
 
     `L_v v - L` of a [`jaxspark.LagrangianSystem`][]; for other systems `p(t, y, z) z / 2 + U(t,
-    y)`, with momenta `p` that are linear in `z`. It is conserved if nothing depends on time,
+    y)`, with momenta `p` that are linear in `z`. That of springs that are coordinates, of a
+    [`jaxspark.stiff.Elongated`][], is added. It is conserved if nothing depends on time,
     no force but that of the potential acts, and the constraints do no work: ideal holonomic
     constraints, and ideal nonholonomic ones that are linear in the velocity.
 
@@ -41,7 +45,7 @@ def energy(
         for instance `solution.ts, solution.ys, solution.zs`.
     - `args`: passed to the system's functions.
     - `potential`: `U(t, y, args)`, the potential energy (J), of a system that has no
-        Lagrangian.
+        Lagrangian; without that of springs that are coordinates, and of the others alone.
 
     **Returns:** a number, or a vector with one for each time.
 
@@ -51,7 +55,7 @@ def energy(
     Source: L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian
     systems*, equation (2.8).
     """
-    if isinstance(system, LagrangianSystem):
+    if isinstance(innermost(system), LagrangianSystem):
         if potential is not None:
             raise ValueError("The potential energy is part of the Lagrangian: leave it out.")
     elif potential is None:
@@ -76,6 +80,11 @@ def _energy(
     z: State,
     args: Args,
 ) -> FloatScalar:
+    if isinstance(system, WithBlocks):
+        return _energy(system.system, potential, t, y, z, args)
+    if isinstance(system, Elongated):
+        own = _energy(system.system, potential, t, y[0], z[0], args)
+        return own + system.stored(y[1], args)
     flat, flat_y, flat_z = flatten(system, t, y, z, args)
     momentum = jnp.sum(flat.momentum(t, flat_y, flat_z) * flat_z)
     if isinstance(system, LagrangianSystem):

@@ -23,4 +23,8 @@ from ._lagrangian import LagrangianSystem as LagrangianSystem
 from ._mechanical import MechanicalSystem as MechanicalSystem
 from ._multibody import MultibodySystem as MultibodySystem
 from ._times import over_times as over_times
-from ._with_blocks import with_blocks as with_blocks
+from ._with_blocks import (
+    innermost as innermost,
+    with_blocks as with_blocks,
+    WithBlocks as WithBlocks,
+)

@@ -130,6 +130,10 @@ class Elongated(AbstractConstrainedSystem):
             return None
         return lambda t, y, z, lam, args: (own(t, y[0], z[0], lam[0], args), jnp.zeros_like(z[1]))
 
+    def stored(self, e: Array, args: Args) -> Array:
+        """The energy of the springs, `k e^2 / 2` (J)."""
+        return jnp.sum(_value("stiffness", self.stiffness, args, e) * e**2) / 2
+
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """Those of the system, and the elongations."""
         springs = Part("eta", self.eta, (y[0],), y[1], "the elongations e of the state (y, e)")

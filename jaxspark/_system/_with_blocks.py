@@ -17,6 +17,7 @@ from .._custom_types import Args, State
 from .._jax_internals import jacobian_pattern
 from ._check import constraint_shapes
 from ._constrained import AbstractConstrainedSystem, Part
+from ._elongated import Elongated
 from ._found_blocks import block_rows, check_forces, coordinates, diagonal, Places, Sparsity
 from ._multibody import MultibodySystem
 
@@ -48,6 +49,13 @@ class WithBlocks(AbstractConstrainedSystem):
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """Those of the system."""
         return self.system.parts(y, z, lam, psi)
+
+
+def innermost(system: AbstractConstrainedSystem) -> AbstractConstrainedSystem:
+    """The system as it was given, without blocks and springs that were found or added since."""
+    while isinstance(system, (WithBlocks, Elongated)):
+        system = system.system
+    return system
 
 
 def with_blocks(system: AbstractConstrainedSystem, blocks: Any = None) -> AbstractConstrainedSystem:
