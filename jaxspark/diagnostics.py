@@ -19,5 +19,6 @@ from ._diagnostics import (
     energy as energy,
     GradientCheck as GradientCheck,
     momentum_map as momentum_map,
+    summary as summary,
 )
 from ._rollout import GlobalError as GlobalError

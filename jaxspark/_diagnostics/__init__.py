@@ -6,3 +6,4 @@ from ._check_gradient import (
 )
 from ._energy import energy as energy
 from ._momentum import momentum_map as momentum_map
+from ._summary import summary as summary
