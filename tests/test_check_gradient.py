@@ -79,14 +79,46 @@ def test_values():
     assert abs(leaf.forward - leaf.reverse) <= 1e-12 * abs(leaf.forward)
     found = check_gradient(lambda args: jnp.stack([args**2, stopped(args) * args]), 3.0)
     assert "WRONG, first of result[1]" in repr(found)
-    with pytest.raises(TypeError, match="forward-mode"):
-        check_gradient(lambda args: identity(args) ** 2, 3.0)
+    # A rule for reverse mode alone: by the differences.
+    assert "WRONG IN REVERSE" in repr(check_gradient(lambda args: identity(args) ** 2, 3.0))
     # A rule for reverse mode alone, wrong, beside the right one for forward mode.
     solved = lambda x: jax.lax.custom_linear_solve(
         lambda u: 2 * u, x, lambda _, b: b / 2, lambda _, b: b / 3
     )
     assert "FORWARD AND REVERSE DIFFER" in repr(check_gradient(solved, 3.0))
     assert "NOT FINITE" in repr(check_gradient(lambda x: jnp.sqrt(x - 3) + x, 3.0))
+
+
+@pytest.mark.parametrize("at", [1.0, 1.0 + 1e-6, 1.3])
+def test_no_false_alarms_near_zero(at):
+    """Residuals that vanish, losses at their optimum, small beside large results, low precision."""
+    x = jnp.linspace(0, 1, 50)
+    run = lambda a: {
+        "zero": a["x"] ** 2 - 1,
+        "loss": jnp.sum((jnp.sin(a["x"] * x) - jnp.sin(1.3 * x)) ** 2),
+        "large": 1e6 * a["x"] * a["y"].astype(float),
+        "small": 1e-9 * a["x"],
+    }
+    found = check_gradient(run, {"x": at, "y": jnp.float32(2), "no limit": jnp.inf})
+    assert found.good, found
+    stops = lambda a: {**run(a), "small": 1e-9 * stopped(a["x"])}
+    found = check_gradient(stops, {"x": at, "y": jnp.float32(2)})
+    assert found.leaves[0].verdict == "WRONG, first of result['small']", found
+
+
+def test_changed_runs_that_fail():
+    """Starts that depend on parameters must be consistent: told with the cure, raised or not."""
+    for throw in (True, False):
+
+        def start(q, throw=throw):
+            system = MechanicalSystem(
+                lambda t, q, args: jnp.eye(2), lambda t, q, v, args: -q,
+                lambda t, q, args: (jnp.sum(q**2, keepdims=True) - 1) / 2,
+            )  # fmt: skip
+            return solve(system, q, jnp.zeros(2), t1=0.1, throw=throw)
+
+        text = repr(check_gradient(start, jnp.array([0.6, 0.8])))
+        assert "RUNS WITH CHANGED PARAMETERS FAIL" in text
 
 
 def test_chaos():
@@ -112,5 +144,9 @@ def test_failed_runs_and_wrong_input():
     assert not found.good and "The run failed at these parameters" in repr(found)
     with pytest.raises(ValueError, match="no real array in args"):
         check_gradient(lambda args: args, {"n": 3})
+    with pytest.raises(ValueError, match="is complex"):
+        check_gradient(lambda args: args, {"n": jnp.array(1j)})
+    with pytest.raises(ValueError, match="is complex"):
+        check_gradient(lambda args: args * jnp.array(1j), 1.0)
     with pytest.raises(ValueError, match="returns no real array"):
         check_gradient(lambda args: 3, 1.0)

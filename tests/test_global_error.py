@@ -20,7 +20,7 @@ def rod(t, q, args):
     return (jnp.sum(q**2, keepdims=True) - 1) / 2
 
 
-PENDULUM = MechanicalSystem(lambda t, q, args: jnp.eye(2), force, rod)
+PENDULUM = MechanicalSystem(lambda t, q, args: jnp.eye(2, dtype=q.dtype), force, rod)
 
 
 def swing(method=None, g=9.81, rtol=1e-7, **options):
@@ -111,8 +111,25 @@ def test_transformations():
 
 def test_where_it_is_not_known():
     """NaN where a motion failed; an error where there are no tolerances."""
+    needed = int(swing(ts=None).stats.num_steps)
+    just = swing(ts=None, max_steps=needed + 2)
+    assert bool(jnp.isfinite(just.error.tolerances))
     failed = swing(max_steps=10, throw=False)
+    assert "Estimated error: not known" in repr(failed)
     assert not bool(failed.successful)
     assert bool(jnp.all(jnp.isnan(failed.error.ys))) and bool(jnp.isnan(failed.error.tolerances))
     with pytest.raises(ValueError, match="steps of known sizes, compare two"):
         solve(PENDULUM, *START, 9.81, t1=1.0, steps=EqualSteps(number=10), global_error=True)
+
+
+def test_single_precision():
+    """The tightened tolerance ends at the rounding errors: the estimate takes it as it is."""
+    start = tuple(np.asarray(x, np.float32) for x in START)
+    exact = swing(DOP853(), rtol=1e-13, max_steps=10_000, ts=None, global_error=False)
+    for rtol in (1e-3, 1e-5):
+        found = solve(
+            PENDULUM, *start, np.float32(9.81), t1=10.0, rtol=rtol, method=DOP853(), ts=None,
+            global_error=True,
+        )  # fmt: skip
+        true = np.max(np.abs(np.asarray(found.y1, float) - exact.y1))
+        assert true / 3 <= np.max(np.abs(found.error.y1)) <= 3 * true

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,36 +19,48 @@ LARGEST = 64
 AHEAD = 2.0 ** np.arange(-30, -7)
 
 
+class Faults(NamedTuple):
+    """What is NaN or infinite, in sentences.
+
+    - `values`: what explains a failure: in the state, or in what functions return there or a little
+        later; of `args`, if they return such values.
+    - `derivatives`: of functions, whose values are finite: what may explain it.
+    """
+
+    values: list[str]
+    derivatives: list[str]
+
+
 def faults(
     system: AbstractConstrainedSystem, t: Any, y: State, z: State, args: Args, t_end: Any
-) -> list[str]:
-    """What is NaN or infinite at a state, or on the straight way ahead of it, in sentences.
+) -> Faults:
+    """What is NaN or infinite at a state, or on the straight way ahead of it.
 
     **Arguments:**
 
     - `system`, `t`, `y`, `z`, `args`: where, with known values.
     - `t_end`: up to where the motion was to go.
-
-    **Returns:** the sentences for the first of these in which something is found: what goes into
-    the functions; what they return; their derivatives; what they return farther on.
     """
-    given = {"t": t, "y": y, "z": z, "args": args}
-    if found := [x for name, tree in given.items() for x in _not_finite(name, tree)]:
-        return [f"{text}." for text in found]
+    given = {"t": t, "y": y, "z": z}
+    if found := [f"{x}." for name, tree in given.items() for x in _not_finite(name, tree)]:
+        return Faults(found, [])
+    in_args = [f"{text}." for text in _not_finite("args", args)]
     functions = list(_functions(system, y, z, args))
     where = f"at t = {float(t):.9g}, where what goes into it is finite"
     for name, function, operands in functions:
-        for text in _not_finite(name, function(t, *operands)):
-            found.append(f"{text} {where}.")
+        found += [f"{text} {where}." for text in _not_finite(name, function(t, *operands))]
     if found:
-        return found
+        return Faults(in_args or found, [])
+    derivatives = []
     for name, function, operands in functions:
-        for text in _of_derivatives(name, function, t, operands):
-            found.append(
-                f"{text} {where}. A norm, a square root, a power or an angle may have no "
-                "derivative there; jaxspark.regularised_norm has one."
-            )
-    return found or _ahead(system, t, y, z, args, t_end)
+        derivatives += [
+            f"{text} {where}. A norm, a square root, a power or an angle may have no derivative "
+            "there; jaxspark.regularised_norm has one."
+            for text in _of_derivatives(name, function, t, operands)
+        ]
+    if ahead := _ahead(system, t, y, z, args, t_end):
+        return Faults(in_args or ahead, derivatives)
+    return Faults([], derivatives)
 
 
 def _ahead(

@@ -11,13 +11,18 @@ from .._system import AbstractConstrainedSystem, FlatSystem, flatten
 from ._residuals import constraint_jacobian
 
 
+# Of a direction, in words.
+MOST_ENTRIES = 6
+
+
 def sound_mass(
     system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
 ) -> BoolScalar:
     """Whether it is symmetric, and positive semidefinite on velocities that `C` leaves free.
 
-    True where `p_z` need not be a mass matrix, and where it is not finite, which others tell.
-    Each block by itself in a system of many.
+    True where `p_z` need not be a mass matrix, as that of a Lagrangian, which only has to be
+    regular; and where it is not finite, which others tell. Of a system of many blocks none may be
+    negative.
 
     Source: P. Finsler's lemma (1937): `M` is positive definite on the kernel of `C` if and only if
     `M + s C^T C` is for large `s`.
@@ -26,7 +31,7 @@ def sound_mass(
         return jnp.asarray(True)
     if system.blocks is not None:
         K = jax.lax.stop_gradient(system.blocks(t, y, z).matrix.K)
-        return jnp.all(jax.vmap(lambda M: _symmetric(M) & _semidefinite(M))(K))
+        return jnp.all(jax.vmap(_sound_block)(K))
     M = system.mass(t, y, z)
     assert M is not None
     M = jax.lax.stop_gradient(M)
@@ -40,6 +45,12 @@ def sound_mass(
     if system.nlam + system.npsi:
         good = lazily(~good, on_the_free, (M, jax.lax.stop_gradient(y)), good)
     return good & _symmetric(M)
+
+
+def _sound_block(M: Float[Array, "n n"]) -> BoolScalar:
+    """Whether a block is symmetric, and not the negative of a mass matrix."""
+    negative = _semidefinite(-M) & jnp.any(jnp.diagonal(M) < 0)
+    return _symmetric(M) & ~negative
 
 
 def _units(diagonal: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -81,12 +92,14 @@ def _semidefinite(M: Float[Array, "n n"]) -> BoolScalar:
 
 
 def _with_constraints(M: Float[Array, "n n"], C: Float[Array, "m n"]) -> Float[Array, "n n"]:
-    """`M + s C^T C` in units of the masses, rows of `C` being of length 1."""
+    """`M + s Q Q^T` in units of the masses, columns of `Q` being an orthonormal basis of those of
+    `C^T`.
+    """
     units = _units(jnp.diagonal(M))
-    C = C * units[None, :]
-    lengths = jnp.sqrt(jnp.sum(C * C, 1, keepdims=True))
-    C = C / jnp.where(lengths > 0, lengths, 1)
-    return units[:, None] * M * units[None, :] + jnp.finfo(M.dtype).eps ** -0.25 * (C.T @ C)
+    Q, _ = jnp.linalg.qr((C * units[None, :]).T)
+    scaled = units[:, None] * M * units[None, :]
+    s = jnp.finfo(M.dtype).eps ** -0.25 * jnp.maximum(1, jnp.max(jnp.abs(scaled))) ** 2
+    return scaled + s * (Q @ Q.T)
 
 
 def describe_mass(
@@ -94,17 +107,22 @@ def describe_mass(
 ) -> str:
     """What is wrong with the mass matrix, in words."""
     flat, y, z = flatten(system, t, y, z, args)
-    found = flat.mass(t, y, z)
-    assert found is not None
-    M = np.asarray(found)
-    difference = np.abs(M - M.T)
-    if not bool(_symmetric(found)):
-        i, j = np.unravel_index(np.argmax(difference), M.shape)
+    if flat.blocks is not None:
+        K = flat.blocks(t, y, z).matrix.K
+        block = int(jnp.argmin(jax.vmap(_sound_block)(K)))
+        return f"Of block {block}: {_fault(np.asarray(K[block]), np.zeros((0, K.shape[1])))}"
+    M = flat.mass(t, y, z)
+    assert M is not None
+    return _fault(np.asarray(M), np.asarray(constraint_jacobian(flat, t, y, z)))
+
+
+def _fault(M: Float[np.ndarray, "n n"], C: Float[np.ndarray, "m n"]) -> str:
+    if not bool(_symmetric(jnp.asarray(M))):
+        i, j = np.unravel_index(np.argmax(np.abs(M - M.T)), M.shape)
         return f"Entry [{i}, {j}] is {M[i, j]:.6g}, but entry [{j}, {i}] is {M[j, i]:.6g}."
-    C = np.asarray(constraint_jacobian(flat, t, y, z))
     free = np.eye(len(M)) if not len(C) else np.linalg.svd(C)[2][np.linalg.matrix_rank(C) :].T
     values, vectors = np.linalg.eigh(free.T @ M @ free)
-    direction = np.round(free @ vectors[:, 0], 6)
-    return (
-        f"Its smallest eigenvalue is {values[0]:.6g} there, for the velocity {direction.tolist()}."
-    )
+    direction = free @ vectors[:, 0]
+    greatest = np.sort(np.argsort(-np.abs(direction))[:MOST_ENTRIES])
+    entries = ", ".join(f"{direction[i]:.6g} in entry {i}" for i in greatest if direction[i] != 0)
+    return f"Its smallest eigenvalue is {values[0]:.6g} there, for the velocity with {entries}."

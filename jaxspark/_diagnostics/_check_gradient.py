@@ -13,11 +13,10 @@ from jaxtyping import Float
 
 from .._custom_types import Args
 from .._rollout import Solution
+from ._program import Direction, is_parameter, Program, STEPS
 
 
-# Changes of a parameter, as parts of it, for central differences.
-STEPS = 0.02 * 4.0 ** -np.arange(8)
-# Of the largest derivative: below it, an entry may be wrong by that.
+# Of the largest derivative of an array of results: an entry may be wrong by that.
 NEGLIGIBLE = 1e-4
 # Uncertainties of the differences, by which forward derivatives may differ from them.
 SPREAD = 10
@@ -69,7 +68,7 @@ class GradientCheck:
         head = f"{'by':24} {'forward':>13} {'reverse':>13} {'differences':>13} {'+-':>8}  verdict"
         rows = [
             f"{x.name:24} {x.forward:13.6g} {x.reverse:13.6g} {x.differences:13.6g} "
-            f"{x.uncertainty:8.1g}  {x.verdict or 'agree'}"
+            f"{x.uncertainty:8.1g}  {x.verdict or ('agree' if x.growth else 'no effect')}"
             for x in self.leaves
         ]
         return "\n".join([head, *rows, *self.remarks])
@@ -80,73 +79,48 @@ def check_gradient(run: Callable[[Args], Any], args: Args, *, seed: int = 0) -> 
 
     Forward derivatives are compared with reverse ones, and with differences, extrapolated until
     they get no better. Both find, for instance, a wrong rule of a function of one's own, a
-    `stop_gradient`, an integer on the way, or a kink at these parameters. The program is
-    compiled four times and runs sixteen times for each array.
+    `stop_gradient`, an integer on the way, or a kink at these parameters, where it makes more than
+    1e-4 of the largest derivative of an array. Where a function has a rule for reverse mode alone,
+    its sum is compared with differences. The program is compiled four times and runs sixteen
+    times for each array.
 
     **Arguments:**
 
     - `run`: a function of `args` that returns a [`jaxspark.Solution`][], of which all saved states
-        are results; or numbers and arrays.
-    - `args`: any PyTree; its real arrays and numbers are the parameters.
+        are results; or numbers and arrays. What it does with changed parameters must succeed:
+        initial values that depend on them are made consistent by [`jaxspark.project`][] inside.
+    - `args`: any PyTree; its real arrays and numbers are the parameters, but for those that are not
+        finite.
     - `seed`: of the directions in which parameters are changed, and the weights of the results.
 
     **Returns:** a [`jaxspark.diagnostics.GradientCheck`][]: `good`, or what is wrong, printed.
 
-    **Raises:** `ValueError` if there is no parameter or no result.
+    **Raises:** `ValueError` if there is no parameter or no result, or one is complex.
 
     Source: C. J. F. Ridders, *Accurate computation of F'(x) and F'(x) F''(x)*, Advances in
     Engineering Software 4 (1982).
     """
     args = jax.tree.map(lambda x: jnp.asarray(x) if isinstance(x, float) else x, args)
-    varied, rest = eqx.partition(args, eqx.is_inexact_array)
-    x, unravel = jax.flatten_util.ravel_pytree(varied)
-    if not x.size:
+    varied, rest = eqx.partition(args, is_parameter)
+    if not jax.tree.leaves(varied):
         raise ValueError("There is no real array in args by which a derivative could be taken.")
-
-    @jax.jit
-    def results(x):
-        out = run(eqx.combine(unravel(x), rest))
-        return jax.flatten_util.ravel_pytree(_results(out))[0]
-
-    tangent = jax.jit(lambda x, d: jax.jvp(results, (x,), (d,))[1])
-    cotangent = jax.jit(lambda x, w: jax.vjp(results, x)[1](w)[0])
-    out = run(args)
-    at = np.asarray(results(x))
-    if not at.size:
-        raise ValueError("run returns no real array.")
+    program = Program(run, varied, rest)
     rng = np.random.default_rng(seed)
     # Of a solution whose rows repeat its end, these count once each like others.
-    weights = rng.uniform(0.5, 1, at.size) * rng.choice([-1, 1], at.size)
-    gradient = np.asarray(cotangent(x, jnp.asarray(weights, at.dtype)))
+    size = program.at.size
+    weights = rng.uniform(0.5, 1, size) * rng.choice([-1, 1], size)
+    gradient = program.gradient(weights)
     leaves = []
     for name, part in _parts(varied):
-        direction = np.zeros(x.size)
-        direction[part] = _scale(np.asarray(x[part])) * rng.choice([-1, 1], part.stop - part.start)
-        d = jnp.asarray(direction, x.dtype)
-        forward = np.asarray(tangent(x, d))
-        pairs = [(np.asarray(results(x + h * d)), np.asarray(results(x - h * d))) for h in STEPS]
-        quotients = np.stack([(a - b) / (2 * h) for (a, b), h in zip(pairs, STEPS)])
-        differences, uncertainty = _extrapolated(quotients)
-        found = forward, differences, uncertainty, quotients
-        reverse = float(gradient @ direction)
-        growth = float(np.max(np.abs(forward)) / max(np.max(np.abs(at)), np.finfo(float).tiny))
-        verdict = _verdict(found, float(weights @ forward), reverse, growth, weights, out)
-        leaves.append(
-            LeafCheck(
-                f"args{name}", float(weights @ forward), reverse, float(weights @ differences),
-                float(np.abs(weights) @ uncertainty), growth, verdict,
-            )
-        )  # fmt: skip
+        direction = np.zeros(program.x.size)
+        signs = rng.choice([-1, 1], part.stop - part.start)
+        direction[part] = _scale(np.asarray(program.x[part])) * signs
+        with np.errstate(invalid="ignore"):
+            leaves.append(_checked(f"args{name}", program, direction, weights, gradient))
     remarks = []
-    if isinstance(out, Solution) and not bool(jnp.all(out.successful)):
+    if isinstance(program.out, Solution) and not bool(jnp.all(program.out.successful)):
         remarks.append("The run failed at these parameters: print the solution.")
     return GradientCheck(tuple(leaves), tuple(remarks))
-
-
-def _results(out: Any) -> Any:
-    if isinstance(out, Solution):
-        return out.ys, out.zs
-    return eqx.filter(out, eqx.is_inexact_array)
 
 
 def _parts(varied: Any) -> list[tuple[str, slice]]:
@@ -159,7 +133,7 @@ def _parts(varied: Any) -> list[tuple[str, slice]]:
     return parts
 
 
-def _scale(values: Vector) -> Vector:
+def _scale(values: Direction) -> Direction:
     """The sizes of parameters; of those that are zero, that of their neighbours, or 1."""
     sizes = np.abs(values)
     usual = np.mean(sizes[sizes > 0]) if np.any(sizes > 0) else 1.0
@@ -181,53 +155,71 @@ def _extrapolated(quotients: Float[np.ndarray, "k n"]) -> tuple[Vector, Vector]:
     return best, least
 
 
+def _checked(
+    name: str, program: Program, direction: Direction, weights: Vector, gradient: Direction
+) -> LeafCheck:
+    forward, reverse = program.forward(direction), float(gradient @ direction)
+    quotients, reason = program.quotients(direction)
+    total = reverse if forward is None else float(weights @ forward)
+    if reason:
+        verdict = f"RUNS WITH CHANGED PARAMETERS FAIL: {reason}"
+        return LeafCheck(name, total, reverse, np.nan, np.nan, np.nan, verdict)
+    differences, uncertainty = _extrapolated(quotients)
+    # What results reach nearby, for at these parameters a residual may be zero.
+    seen = np.maximum(np.abs(program.at), np.max(np.abs(quotients * STEPS[:, None]), 0))
+    largest = _of_groups(seen, program.groups)
+    noise = 10 * program.epsilon * largest / STEPS[3]
+    uncertainty = np.maximum(uncertainty, program.epsilon * largest)
+    slopes = np.abs(differences) if forward is None else np.abs(forward)
+    growth = float(np.max(slopes / np.maximum(largest, np.finfo(float).tiny)))
+    if forward is None:
+        spread = float(np.abs(weights) @ (SPREAD * uncertainty + NEGLIGIBLE * slopes + noise))
+        wrong = abs(reverse - weights @ differences) > spread
+        verdict = "WRONG IN REVERSE" if wrong or not np.isfinite(reverse) else ""
+    else:
+        found = forward, differences, uncertainty, noise, quotients
+        verdict = _verdict(program, found, total, reverse, growth, weights)
+    return LeafCheck(
+        name, total, reverse, float(weights @ differences), float(np.abs(weights) @ uncertainty),
+        growth, verdict,
+    )  # fmt: skip
+
+
+def _of_groups(values: Vector, groups: np.ndarray) -> Vector:
+    """The largest value of each group, for each of its members."""
+    largest = np.zeros(groups[-1] + 1)
+    np.maximum.at(largest, groups, values)
+    return largest[groups]
+
+
 def _verdict(
-    found: tuple[Vector, Vector, Vector, Float[np.ndarray, "k n"]],
-    forward_sum: float,
+    program: Program,
+    found: tuple[Vector, Vector, Vector, Vector, Float[np.ndarray, "k n"]],
+    total: float,
     reverse: float,
     growth: float,
     weights: Vector,
-    out: Any,
 ) -> str:
-    forward, differences, uncertainty, quotients = found
-    if not np.all(np.isfinite(forward)) or not np.isfinite(reverse):
-        first = int(np.argmax(~np.isfinite(forward)))
-        return f"NOT FINITE{_where(out, first) if not np.all(np.isfinite(forward)) else ''}"
-    scale = max(float(np.max(np.abs(differences))), float(np.max(np.abs(forward))))
-    if scale == 0 and reverse == 0:
-        return "" if not np.any(quotients) else _STEPWISE
-    sum_of_sizes = float(np.abs(weights) @ np.abs(forward))
-    epsilon = float(np.finfo(np.asarray(forward).dtype).eps)
-    if abs(forward_sum - reverse) > epsilon**0.5 * max(sum_of_sizes, abs(reverse)):
+    forward, differences, uncertainty, noise, quotients = found
+    if not np.all(np.isfinite(forward)):
+        return f"NOT FINITE{program.where(int(np.argmax(~np.isfinite(forward))))}"
+    if not np.isfinite(reverse):
+        return "NOT FINITE IN REVERSE"
+    allowed = program.epsilon**0.5 * max(float(np.abs(weights) @ np.abs(forward)), abs(reverse))
+    if abs(total - reverse) > allowed + float(np.abs(weights) @ noise) * program.epsilon**0.5:
         return "FORWARD AND REVERSE DIFFER"
     flat = np.all(quotients[-2:] == 0, 0) & np.any(quotients != 0, 0)
-    if np.any(flat & (np.abs(quotients[0]) > UNCERTAIN * np.max(np.abs(quotients)))):
+    if np.any(flat & (np.abs(quotients[0]) > UNCERTAIN * np.max(np.abs(quotients)) + noise)):
         return _STEPWISE
-    wrong = np.abs(forward - differences) > SPREAD * uncertainty + NEGLIGIBLE * scale
+    scale = _of_groups(np.maximum(np.abs(differences), np.abs(forward)), program.groups)
+    wrong = np.abs(forward - differences) > SPREAD * uncertainty + NEGLIGIBLE * scale + noise
     chaos = f"results change {growth:.1g} times as much as it" if growth > GROWTH else ""
-    unknown = np.median(uncertainty) > UNCERTAIN * scale or not np.all(np.isfinite(differences))
-    if unknown or (chaos and np.any(wrong)):
+    unknown = np.median(uncertainty - UNCERTAIN * scale - noise) > 0
+    if unknown or (chaos and np.any(wrong)) or not np.all(np.isfinite(differences)):
         return f"NOT TO BE TOLD: differences depend on the change; {chaos}".rstrip("; ")
     if np.any(wrong):
-        return f"WRONG{_where(out, int(np.argmax(wrong)))}"
+        return f"WRONG{program.where(int(np.argmax(wrong)))}"
     return f"EXACT, BUT OF LITTLE USE: {chaos}" if chaos else ""
 
 
 _STEPWISE = "STEPWISE: small changes have no effect; is there an integer on the way?"
-
-
-def _where(out: Any, index: int) -> str:
-    """The result with this number, in words; of a solution the first time."""
-    if isinstance(out, Solution):
-        rows = len(out)
-        sizes = [np.size(leaf) for leaf in jax.tree.leaves((out.ys, out.zs))]
-        start = int(np.cumsum([0, *sizes])[np.searchsorted(np.cumsum(sizes), index, "right")])
-        own = sizes[int(np.searchsorted(np.cumsum(sizes), index, "right"))]
-        return f" from t = {float(out.ts[(index - start) // (own // rows)]):.9g} on"
-    start = 0
-    for path, leaf in jax.tree_util.tree_flatten_with_path(_results(out))[0]:
-        if index < start + leaf.size:
-            place = [int(i) for i in np.unravel_index(index - start, leaf.shape)]
-            return f", first of result{jax.tree_util.keystr(path)}{place or ''}"
-        start += leaf.size
-    return ""

@@ -57,7 +57,8 @@ def summary(
             "The mass matrix is not symmetric, or not positive definite where velocities are free. "
             + describe_mass(system, t, y, z, args)
         )
-    return "\n".join([*lines, *faults(system, t, y, z, args, t)])
+    values, derivatives = faults(system, t, y, z, args, t)
+    return "\n".join([*lines, *values, *derivatives])
 
 
 def _count(number: int, word: str) -> str:

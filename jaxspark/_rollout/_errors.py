@@ -79,18 +79,28 @@ def raise_on_failure(
     reason = RESULTS[solution.result]
     if any(bool(solution.result == kind) for kind in OF_NUMBERS):
         t_end = solution.t1 if t_end is None else stop_gradient(t_end)
-        reason = " ".join(_found(system, *at, t_end)) or reason
+        values, derivatives = _found(system, *at, t_end)
+        reason = " ".join([*(values or [reason]), *derivatives])
     if bool(solution.result == RESULTS.mass_not_positive):
-        reason = f"{reason} {describe_mass(system, *at)}"
+        reason = " ".join([reason, *_of_mass(system, *at)])
     words = _message if message is None else message
     raise SolveError(words(solution, rank, reason), solution, rank)
 
 
-def _found(system: AbstractConstrainedSystem, *where: Any) -> list[str]:
+# A search for the reason must not hide that there was a failure: hence `except Exception`.
+
+
+def _found(system: AbstractConstrainedSystem, *where: Any) -> tuple[list[str], list[str]]:
     try:
         return faults(system, *where)
     except Exception:
-        # A search for the reason must not hide that there was a failure.
+        return [], []
+
+
+def _of_mass(system: AbstractConstrainedSystem, *where: Any) -> list[str]:
+    try:
+        return [describe_mass(system, *where)]
+    except Exception:
         return []
 
 

@@ -194,6 +194,8 @@ class Solution(eqx.Module):
 
 
 def _of_error(error: GlobalError) -> str:
+    if not np.any(np.isfinite(error.tolerances)):
+        return "Estimated error: not known, for this motion or the second one failed."
     text = f"Estimated error: up to {_span(error.tolerances)} tolerances."
     lost = np.asarray(error.lost_from)
     if np.all(np.isnan(lost)):
@@ -203,8 +205,12 @@ def _of_error(error: GlobalError) -> str:
 
 
 def _span(values: Any) -> str:
-    """The smallest and the largest of some numbers."""
-    low, high = np.min(np.asarray(values)), np.max(np.asarray(values))
+    """The smallest and the largest of some numbers, where they are numbers."""
+    numbers = np.asarray(values)
+    numbers = numbers[np.isfinite(numbers)]
+    if not numbers.size:
+        return "nan"
+    low, high = np.min(numbers), np.max(numbers)
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 

@@ -135,7 +135,8 @@ def solve(
         tolerances, `print(solution)` tells from what time on the solution is lost.
     - `throw`: whether to raise an error on failure, which names what was wrong. If `False`, look at
         `result`; derivatives of the rows after a failure and of `y1` and `z1` are then NaN, but
-        zero where these are not used (masked by `jnp.where(solution.successful, ...)`). (Under
+        zero where these are not used (masked by `jnp.where(solution.successful, y1, 0)`; for second
+        derivatives before anything that is nonlinear). (Under
         `jax.jit` and `jax.vmap` the error is raised at run time, by a host callback, with the
         reason alone, for a whole batch if one lane fails; `jax.export` refuses it.)
 

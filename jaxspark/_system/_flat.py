@@ -22,13 +22,13 @@ from .._custom_types import Args, FloatScalar, Function, State
 from .._jax_internals import with_gathers_summed
 from ._check import check_functions, constraint_shapes
 from ._constrained import AbstractConstrainedSystem
+from ._elongated import Elongated
 from ._jacobian import value_and_jacobian
 from ._mechanical import MechanicalSystem, Momentum
-from ._mechanism import AbstractMechanism
 from ._multibody import MultibodySystem
 from ._multibody_blocks import multibody_blocks, multibody_structure
 from ._multibody_check import check_multibody
-from ._with_blocks import found_blocks, WithBlocks
+from ._with_blocks import found_blocks, innermost, WithBlocks
 
 
 Vector = Float[Array, " n"]
@@ -43,7 +43,7 @@ class FlatSystem(eqx.Module):
     `structure`, and `blocks(t, y, z)` for its `BlockValues`; `unread` ones have one that cannot
     be read, and are solved with dense matrices. Sizes are static. `ideal` systems have no
     constraint forces but the default ones, which are linear in the multipliers. Of `kinetic` ones
-    `p_z` is a mass matrix.
+    `p_z` is a mass matrix that was given as such.
     """
 
     v: Function | None
@@ -270,9 +270,7 @@ def flatten(
         structure=structure,
         blocks=blocks,
         unread=isinstance(system, WithBlocks) and structure is None,
-        kinetic=isinstance(
-            system.system if isinstance(system, WithBlocks) else system,
-            (AbstractMechanism, MultibodySystem),
-        ),
+        kinetic=isinstance(innermost(system), (MechanicalSystem, MultibodySystem))
+        and not isinstance(system, Elongated),
     )
     return flat_system, flat_y, flat_z
