@@ -134,7 +134,8 @@ def _of_options() -> dict[str, Case]:
                 options |= {"steps": jaxspark.EqualSteps(number=4)}
             if name == "newton":
                 options |= {"method": Gauss(2)}
-            found[f"{name} is {value!r}"] = (lambda o=options: _solve(**o), name)
+            told = getattr(value, "__name__", repr(value))
+            found[f"{name} is {told}"] = (lambda o=options: _solve(**o), name)
     more: dict[str, Case] = {
         "tolerances below rounding errors": (lambda: _solve(rtol=1e-20, atol=0.0), "rtol"),
         "GGL without atol": (lambda: _solve(method=GGL(RadauIIA(2)), atol=0.0), "atol"),
