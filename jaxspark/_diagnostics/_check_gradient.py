@@ -168,6 +168,7 @@ def _checked(
     # What results reach nearby, for at these parameters a residual may be zero.
     seen = np.maximum(np.abs(program.at), np.max(np.abs(quotients * STEPS[:, None]), 0))
     largest = _of_groups(seen, program.groups)
+    # Rounding errors of differences by the step at which they are about as large as its own error.
     noise = 10 * program.epsilon * largest / STEPS[3]
     uncertainty = np.maximum(uncertainty, program.epsilon * largest)
     slopes = np.abs(differences) if forward is None else np.abs(forward)
