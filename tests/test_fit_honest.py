@@ -202,7 +202,7 @@ def test_reverse_and_forward_agree(monkeypatch):
         u = problem.start + 0.1
         results = []
         for reverse in (4, 0):
-            monkeypatch.setattr("jaxspark.fit._evaluate.REVERSE", reverse)
+            monkeypatch.setattr("jaxspark.fit._sensitivities.REVERSE", reverse)
             assert by_reverse(problem) == (reverse == 0)
             at = lambda problem, u: weighted(
                 problem, u, jnp.array([0.1]), sensitivities(problem, u)
