@@ -16,4 +16,4 @@ from ._kkt import (
     KKTBlocks as KKTBlocks,
 )
 from ._rollout import explain as explain
-from ._system import with_blocks as with_blocks
+from ._system import redundant as redundant, with_blocks as with_blocks

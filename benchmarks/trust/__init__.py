@@ -7,6 +7,7 @@ from ._cost import cost
 from ._error import error
 from ._gradient import gradient
 from ._inputs import inputs
+from ._redundant import redundancy
 
 
 PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
@@ -14,6 +15,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "cost": cost,
     "gradient": gradient,
     "inputs": inputs,
+    "redundant": redundancy,
 }
 
 figures, smoke = topic(PARTS)

@@ -76,6 +76,17 @@ class GGLIntegrator(ImplicitIntegrator):
         tableau = self.method.method.tableau
         return tableau.order, tableau.stages + 1
 
+    def check(self, flat: FlatSystem) -> None:
+        """Constraints are independent.
+
+        **Raises:** `ValueError`.
+        """
+        if flat.redundant:
+            raise ValueError(
+                "jaxspark.GGL is for constraints that are independent: use Gauss, RadauIIA, "
+                "Lobatto or DOP853 for a system of jaxspark.linear.redundant."
+            )
+
     def parameters(self, flat: FlatSystem, tolerances: Tolerances) -> Any:
         """The arrays of the system, and the tolerances.
 

@@ -91,7 +91,12 @@ def check_system(system: AbstractConstrainedSystem) -> None:
 
 
 def check_flat(system: FlatSystem) -> None:
-    """Raise `ValueError` unless the constraint forces are the ideal ones."""
+    """Raise `ValueError` unless constraints are independent, and their forces the ideal ones."""
+    if system.redundant:
+        raise ValueError(
+            "jaxspark.stiff.bdf is for constraints that are independent: solve a system of "
+            "jaxspark.linear.redundant with jaxspark.solve."
+        )
     if not system.ideal:
         raise ValueError(
             "jaxspark.stiff.bdf eliminates the constraint forces, which must be the ideal ones "

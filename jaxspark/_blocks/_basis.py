@@ -134,8 +134,10 @@ def redundant_basis(B: Float[Array, "n r q"]) -> Basis:
     off = product(dependent, jnp.linalg.pinv(dependent))
     Y = Y / norms[:, None, :]
     Y = Y - product(Y, off)
-    null = left[:, :, -1] / norms
-    null = null / jnp.sqrt(jnp.sum(null * null, 1, keepdims=True))
+    null = jnp.zeros((n, 0), B.dtype)
+    if r:
+        null = left[:, :, -1] / norms
+        null = null / jnp.sqrt(jnp.sum(null * null, 1, keepdims=True))
     S = jnp.where(active[:, None, :], 0, transpose(right))
     pivot = jnp.min(jnp.where(active, values, jnp.inf), 1, initial=1)
     return Basis(Y, S, pivot, active, null)

@@ -47,7 +47,7 @@ def flat_multipliers(
 ) -> tuple[Float[Array, " nz"], Float[Array, " nlam"], Float[Array, " npsi"], Any]:
     """`(zdot, lam, psi, converged)`; see [`jaxspark.multipliers`][]."""
     nz, nlam, dtype = system.nz, system.nlam, y.dtype
-    if system.ideal:
+    if system.ideal or system.redundant:
         solver = select_linear_solver(system, linear_solver)
         zdot, multipliers = accelerations(system, solver, t, y, z)
         converged = jnp.all(jnp.isfinite(zdot)) & jnp.all(jnp.isfinite(multipliers))
@@ -81,6 +81,8 @@ def accelerations(
 ) -> tuple[Float[Array, " nz"], Float[Array, " m"]]:
     """`z'` and all multipliers, of ideal constraints, by one linear system.
 
+    Or of forces that are linear in the multipliers, of systems of redundant constraints.
+
     Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1 (1.46).
     """
     rhs = force_terms(system, t, y, z)
@@ -89,7 +91,12 @@ def accelerations(
         bias = saddle.values.bias
         if bias is None:
             bias = bias_terms(system, t, y, z)
-        return saddle.solve(rhs, -bias, or_nan=True)
+        if not system.ideal:
+            none = jnp.zeros(system.nlam, y.dtype), jnp.zeros(system.npsi, y.dtype)
+            rhs = rhs + system.constraint_force(t, y, z, none[0])
+            rhs = rhs + system.reaction_force(t, y, z, none[1])
+        zdot, multipliers = saddle.solve(rhs, -bias, or_nan=True)
+        return zdot, saddle.of_minimum_norm(multipliers)
     M, C = system.mass(t, y, z), constraint_jacobian(system, t, y, z)
     bias = bias_terms(system, t, y, z)
     zdot, multipliers = saddle_solve(M, C, rhs[:, None], -bias[:, None], in_loops=True)

@@ -68,7 +68,7 @@ class ExplicitIntegrator(AbstractIntegrator):
     def _blocks(self, flat: FlatSystem) -> BlockLinearSolver | None:
         """How blocks are eliminated, if they are."""
         small = flat.nz + flat.nlam + flat.npsi <= LARGEST_DENSE
-        if self.linear_solver is None and (flat.structure is None or small):
+        if self.linear_solver is None and not flat.redundant and (flat.structure is None or small):
             return None
         solver = select_linear_solver(flat, self.linear_solver)
         return solver if isinstance(solver, BlockLinearSolver) else None

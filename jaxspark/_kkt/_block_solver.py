@@ -3,14 +3,17 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from .._blocks import (
     AbstractBlockSolver,
+    BlockMatrix,
     BlockValues,
     factor_saddle,
     inverse,
+    multiply,
     Pattern,
     product,
     SaddleFactors,
@@ -79,6 +82,11 @@ class BlockLinearSolver(AbstractLinearSolver):
     solver: AbstractBlockSolver
     structure: Structure = eqx.field(static=True)
 
+    @property
+    def redundant(self) -> bool:
+        """Whether it solves for constraints that depend on each other."""
+        return getattr(self.solver, "redundant", False)
+
     def blocks(
         self,
         system: FlatSystem,
@@ -90,8 +98,7 @@ class BlockLinearSolver(AbstractLinearSolver):
         bordered: bool = True,
     ) -> StructuredBlocks:
         del lam, psi
-        assert system.blocks is not None
-        return StructuredBlocks(system.blocks(t, y, z), self.structure, bordered)
+        return StructuredBlocks(_values(system, t, y, z), self.structure, bordered)
 
     def factor(self, blocks: StructuredBlocks) -> _Factors:
         structure, values = self.structure, blocks.values
@@ -126,9 +133,10 @@ class BlockLinearSolver(AbstractLinearSolver):
 
         if factors.masses is not None:
             x2 = apply(pattern, factors.K2, rhs2) if rhs2.shape[0] else rhs2
+            if not rhs3.shape[0]:
+                return x2, rhs3
             inverses = transpose(factors.masses) if transposed else factors.masses
-            x3 = self.structure.z.scatter(product(inverses, self.structure.z.gather(rhs3)))
-            return x2, x3 if rhs3.shape[0] else rhs3
+            return x2, self.structure.z.scatter(product(inverses, self.structure.z.gather(rhs3)))
         if factors.K3 is None:
             both = apply(pattern, factors.K2, jnp.concatenate([rhs2, rhs3]))
             return both[: rhs2.shape[0]], both[rhs2.shape[0] :]
@@ -151,14 +159,19 @@ class BlockLinearSolver(AbstractLinearSolver):
         self, system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
     ) -> "Saddle":
         """The matrix of the accelerations and multipliers at one point, factorised."""
-        assert system.blocks is not None
-        values = system.blocks(t, y, z)
+        values = _values(system, t, y, z)
         factors = factor_saddle(self.solver, self.structure.pattern, values.matrix)
         return Saddle(self, values, factors)
 
     def explain(self) -> str:
         """What is done with the system, and why."""
         return self.solver.explain_blocks(self.structure.pattern)
+
+
+def _values(system: FlatSystem, t: Any, y: Any, z: Any) -> BlockValues:
+    assert system.blocks is not None
+    # What is constant comes as an array of NumPy.
+    return jax.tree.map(jnp.asarray, system.blocks(t, y, z))
 
 
 class Saddle(eqx.Module):
@@ -189,6 +202,27 @@ class Saddle(eqx.Module):
         """
         x, lam = self.solve_many(f[None, :], g[None, :], or_nan)
         return x[0], lam[0]
+
+    def of_minimum_norm(self, multipliers: Float[Array, " m"]) -> Float[Array, " m"]:
+        """Multipliers of minimum norm, unchanged, with the derivatives that this choice has.
+
+        Those of the equations say nothing of what a redundant combination of the multipliers,
+        which is zero, becomes. Here `lam = C u`, with `u` that of minimum norm.
+
+        Source: G. H. Golub & V. Pereyra, *The differentiation of pseudo-inverses and nonlinear
+        least squares problems whose variables separate*, SIAM J. Numer. Anal. 10 (1973), (4.12).
+        """
+        if not self.solver.redundant:
+            return multipliers
+        pattern, given = self.pattern or self.solver.structure.pattern, self.values.matrix
+        nb, width = given.K.shape[:2]
+        identity = jnp.broadcast_to(jnp.eye(width, dtype=given.K.dtype), given.K.shape)
+        matrix = BlockMatrix(identity, given.forces)
+        factors = factor_saddle(self.solver.solver, pattern, matrix)
+        nothing = jnp.zeros((nb, width, 1), given.K.dtype)
+        lam = multipliers[:, None]
+        u, _ = solve_saddle(self.solver.solver, pattern, matrix, factors, nothing, lam, True)
+        return multiply(pattern, matrix, u, jnp.zeros_like(lam))[1][:, 0]
 
     def solve_many(
         self, f: Float[Array, "k nz"], g: Float[Array, "k m"], or_nan: bool = False

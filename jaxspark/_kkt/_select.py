@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._blocks import AbstractBlockSolver, automatic, Structure
+from .._blocks import AbstractBlockSolver, AcyclicNullSpace, automatic, Structure
 from .._system import FlatSystem
 from ._base import AbstractLinearSolver, singular_threshold
 from ._block_solver import BlockLinearSolver
@@ -20,6 +20,9 @@ INVERSE_LIMIT = 32
 # Measured by `python -m benchmarks figures large`.
 DENSE_LIMIT = 20
 
+# All constraints of a system without blocks of its own are one cluster.
+REDUNDANT = AcyclicNullSpace(redundant=True)
+
 LinearSolver: TypeAlias = AbstractLinearSolver | AbstractBlockSolver | Literal["auto"]
 
 
@@ -28,6 +31,7 @@ def select_linear_solver(
 ) -> AbstractLinearSolver:
     """The solver that was chosen, made fit for the system, or one that suits its structure.
 
+    - Those of redundant constraints: the solver that has singular value decompositions.
     - Systems that declare no structure, or whose structure could not be read, and those with
         `nz + nlam + npsi <= 20`: the elementwise inverse up to 16, LAPACK's up to 32, then LU.
     - Others: see [`jaxspark.linear.explain`][].
@@ -36,6 +40,9 @@ def select_linear_solver(
     """
     if isinstance(choice, AbstractLinearSolver):
         return choice
+    if system.redundant and not isinstance(choice, AbstractBlockSolver):
+        check_linear_solver(choice)
+        return BlockLinearSolver(REDUNDANT, structure_of(system))
     if isinstance(choice, AbstractBlockSolver) and not system.unread:
         return BlockLinearSolver(choice, structure_of(system))
     check_linear_solver(choice)

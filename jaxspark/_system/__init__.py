@@ -22,6 +22,7 @@ from ._joints import (
 from ._lagrangian import LagrangianSystem as LagrangianSystem
 from ._mechanical import MechanicalSystem as MechanicalSystem
 from ._multibody import MultibodySystem as MultibodySystem
+from ._redundant import redundant as redundant
 from ._times import over_times as over_times
 from ._with_blocks import (
     innermost as innermost,

@@ -41,7 +41,8 @@ class FlatSystem(eqx.Module):
     `v` and `p` are `None` where they are the identity, `g` and `r`, `k` and `reaction` where
     there is no such constraint. Systems that declare their block structure have it as
     `structure`, and `blocks(t, y, z)` for its `BlockValues`; `unread` ones have one that cannot
-    be read, and are solved with dense matrices. Sizes are static. `ideal` systems have no
+    be read, and are solved with dense matrices. Constraints of `redundant` ones may depend on each
+    other. Sizes are static. `ideal` systems have no
     constraint forces but the default ones, which are linear in the multipliers. Of `kinetic` ones
     `p_z` is a mass matrix that was given as such.
     """
@@ -65,6 +66,7 @@ class FlatSystem(eqx.Module):
     unravel_psi: Unravel = eqx.field(static=True)
     structure: Structure | None = eqx.field(static=True, default=None)
     unread: bool = eqx.field(static=True, default=False)
+    redundant: bool = eqx.field(static=True, default=False)
     blocks: Function | None = None
     kinetic: bool = eqx.field(static=True, default=False)
 
@@ -270,6 +272,7 @@ def flatten(
         structure=structure,
         blocks=blocks,
         unread=isinstance(system, WithBlocks) and structure is None,
+        redundant=isinstance(system, WithBlocks) and system.redundant,
         kinetic=isinstance(innermost(system), (MechanicalSystem, MultibodySystem))
         and not isinstance(system, Elongated),
     )

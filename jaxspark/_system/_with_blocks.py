@@ -32,10 +32,12 @@ class WithBlocks(AbstractConstrainedSystem):
 
     - `system`: whose functions these are.
     - `blocks`: the number of its block for each velocity; `None` where they are to be found.
+    - `redundant`: whether constraints may depend on each other; one block then has them all.
     """
 
     system: AbstractConstrainedSystem
     blocks: tuple[int, ...] | None = eqx.field(static=True, default=None)
+    redundant: bool = eqx.field(static=True, default=False)
 
     v = property(lambda self: self.system.v)
     p = property(lambda self: self.system.p)
@@ -210,7 +212,8 @@ def _found(
     labels = [f"row {i} of g" for i in range(vectors.nlam)]
     labels += [f"row {i} of k" for i in range(vectors.npsi)]
     rows = B if C is None else scipy.sparse.csr_matrix(B + C.T)
-    found = _partition(p, v, rows, labels, system.blocks)
+    given = (0,) * vectors.z.size if system.redundant else system.blocks
+    found = _partition(p, v, rows, labels, given)
     pattern, places = found.pattern, Places(found)
     if C is not None:
         check_forces(places, B, pattern)
