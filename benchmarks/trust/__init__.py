@@ -8,6 +8,7 @@ from ._error import error
 from ._gradient import gradient
 from ._inputs import inputs
 from ._redundant import redundancy
+from ._singular import singular
 
 
 PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
@@ -16,6 +17,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "gradient": gradient,
     "inputs": inputs,
     "redundant": redundancy,
+    "singular": singular,
 }
 
 figures, smoke = topic(PARTS)

@@ -24,4 +24,5 @@ from ._residuals import (
     flat_residuals as flat_residuals,
     velocity_constraints as velocity_constraints,
 )
+from ._singular import describe_singular as describe_singular
 from ._words import describe as describe, describe_rank as describe_rank

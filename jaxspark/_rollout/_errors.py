@@ -14,6 +14,7 @@ from .._consistent import (
     describe,
     describe_mass,
     describe_rank,
+    describe_singular,
     faults,
 )
 from .._custom_types import Args
@@ -48,6 +49,15 @@ OF_NUMBERS = (
     RESULTS.newton_iteration_limit,
     RESULTS.singular,
 )
+# What a singular position may end as.
+OF_POSITIONS = (
+    RESULTS.step_size_too_small,
+    RESULTS.newton_diverged,
+    RESULTS.newton_iteration_limit,
+    RESULTS.singular,
+    RESULTS.projection_failed,
+    RESULTS.max_steps_reached,
+)
 
 
 def raise_on_failure(
@@ -76,11 +86,13 @@ def raise_on_failure(
     solution, system, args = stop_gradient((solution, system, args))
     at = solution.t1, solution.y1, solution.z1, args
     rank = stop_gradient(constraint_rank(system, *at))
-    reason = RESULTS[solution.result]
+    reason, values = RESULTS[solution.result], []
+    t_end = solution.t1 if t_end is None else stop_gradient(t_end)
     if any(bool(solution.result == kind) for kind in OF_NUMBERS):
-        t_end = solution.t1 if t_end is None else stop_gradient(t_end)
         values, derivatives = _found(system, *at, t_end)
         reason = " ".join([*(values or [reason]), *derivatives])
+    if not values and any(bool(solution.result == kind) for kind in OF_POSITIONS):
+        reason = " ".join([*_singular(solution, system, *at, t_end), reason])
     if bool(solution.result == RESULTS.mass_not_positive):
         reason = " ".join([reason, *_of_mass(system, *at)])
     words = _message if message is None else message
@@ -95,6 +107,18 @@ def _found(system: AbstractConstrainedSystem, *where: Any) -> tuple[list[str], l
         return faults(system, *where)
     except Exception:
         return [], []
+
+
+def _singular(solution: Any, system: AbstractConstrainedSystem, *where: Any) -> list[str]:
+    """Whether the constraints become dependent within a step or so of where it stopped."""
+    try:
+        *at, t_end = where
+        steps, gone = int(solution.stats.num_steps), float(jnp.abs(solution.t1 - solution.ts[0]))
+        near = gone / steps if steps and gone > 0 else 0.02 * float(jnp.abs(t_end - solution.t1))
+        words = describe_singular(system, *at, near)
+    except Exception:
+        return []
+    return [] if words is None else [words]
 
 
 def _of_mass(system: AbstractConstrainedSystem, *where: Any) -> list[str]:
