@@ -31,17 +31,11 @@ def in_windows(
     **Raises:** `ValueError` if a window has no lanes, arguments have no batch or different ones, or
     costs are not numbers.
     """
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise ValueError(f"A window must have at least one lane, a whole number; got {size!r}.")
+    require_lanes("window", size)
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
-        sizes = {jnp.shape(leaf)[:1] for leaf in jax.tree.leaves(args)}
-        if len(sizes) != 1 or () in sizes:
-            raise ValueError(
-                "All arguments must have the lanes of one batch along their first axes; these have "
-                f"{sorted(sizes)}. What all lanes share, the function closes over."
-            )
+        lanes_of(args)
 
         def run(args):
             return jax.lax.map(lambda lane: function(*lane), args, batch_size=size)
@@ -57,3 +51,23 @@ def in_windows(
         return jax.tree.map(lambda x: x[back], run(sorted_args))
 
     return call
+
+
+def require_lanes(what: str, size: Any) -> None:
+    """Raise `ValueError` unless a size is a positive whole number."""
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ValueError(f"A {what} must have at least one lane, a whole number; got {size!r}.")
+
+
+def lanes_of(args: tuple[Any, ...]) -> int:
+    """How many lanes arguments have.
+
+    **Raises:** `ValueError` if they have none, or different ones.
+    """
+    sizes = {jnp.shape(leaf)[:1] for leaf in jax.tree.leaves(args)}
+    if len(sizes) != 1 or () in sizes:
+        raise ValueError(
+            "All arguments must have the lanes of one batch along their first axes; these have "
+            f"{sorted(sizes)}. What all lanes share, the function closes over."
+        )
+    return sizes.pop()[0]

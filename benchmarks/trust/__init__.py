@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterator
 from .._figures import Figure, topic
 from ._cost import cost
 from ._error import error
+from ._fuzz import fuzz
 from ._gradient import gradient
 from ._inputs import inputs
+from ._killed import killed
 from ._redundant import redundancy
 from ._singular import singular
 
@@ -18,6 +20,8 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "inputs": inputs,
     "redundant": redundancy,
     "singular": singular,
+    "fuzz": fuzz,
+    "killed": killed,
 }
 
 figures, smoke = topic(PARTS)

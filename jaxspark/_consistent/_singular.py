@@ -57,7 +57,7 @@ def _zero(flat: FlatSystem, t: Any, y: Any, z: Any) -> tuple[float, int, np.ndar
         return constraint_jacobian(flat, t + s, y + s * v, z)
 
     derivative = jax.jit(lambda s: jax.jvp(along, (s,), (jnp.ones_like(s),)))
-    shift, first = 0.0, None
+    shift, nearest, rank, direction = 0.0, np.inf, -1, np.zeros(0)
     for _ in range(REFINEMENTS):
         C, slope = (np.asarray(x, float) for x in derivative(jnp.asarray(shift, y.dtype)))
         if not (np.all(np.isfinite(C)) and np.all(np.isfinite(slope))):
@@ -67,10 +67,10 @@ def _zero(flat: FlatSystem, t: Any, y: Any, z: Any) -> tuple[float, int, np.ndar
         with np.errstate(divide="ignore"):
             ways = np.where(values > 0, values / np.abs(rates), 0.0)
         which = int(np.argmin(ways))
-        if first is None:
-            together = np.count_nonzero(ways <= 3 * ways[which])
-            first = len(values) - together, left[:, which], ways[which]
-        if not 0 < ways[which] <= first[2]:
+        if rank < 0:
+            rank = len(values) - int(np.count_nonzero(ways <= 3 * ways[which]))
+            nearest, direction = float(ways[which]), left[:, which]
+        if not 0 < ways[which] <= nearest:
             break
-        shift -= values[which] / rates[which]
-    return None if first is None else (shift, first[0], first[1])
+        shift -= float(values[which] / rates[which])
+    return shift, rank, direction

@@ -112,10 +112,10 @@ def _found(system: AbstractConstrainedSystem, *where: Any) -> tuple[list[str], l
 def _singular(solution: Any, system: AbstractConstrainedSystem, *where: Any) -> list[str]:
     """Whether the constraints become dependent within a step or so of where it stopped."""
     try:
-        *at, t_end = where
+        t, y, z, args, t_end = where
         steps, gone = int(solution.stats.num_steps), float(jnp.abs(solution.t1 - solution.ts[0]))
         near = gone / steps if steps and gone > 0 else 0.02 * float(jnp.abs(t_end - solution.t1))
-        words = describe_singular(system, *at, near)
+        words = describe_singular(system, t, y, z, args, near)
     except Exception:
         return []
     return [] if words is None else [words]

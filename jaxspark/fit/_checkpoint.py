@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._chunk_file import CheckpointError as CheckpointError
 from ._described import described
 from ._levenberg import State
 from ._problem import Problem
@@ -19,10 +20,6 @@ from ._problem import Problem
 
 # Of the arrays in a file: other versions have another state of the search.
 SCHEMA = 3
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that does not belong to this fit, or cannot be read."""
 
 
 def fingerprint(problem: Problem, start: Float[Array, " p"]) -> str:

@@ -4,7 +4,6 @@ import csv
 import hashlib
 import operator
 import os
-import zipfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,7 +16,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from tqdm import tqdm
 
-from ._checkpoint import CheckpointError, fingerprint
+from .._chunk_file import CheckpointError, load_chunk, save_chunk
+from ._checkpoint import fingerprint
 from ._failure import check_whole
 from ._lane import fitted_lanes, Lanes
 from ._model import Model
@@ -220,7 +220,7 @@ class _Rows:
         for column in (lanes.values, lanes.errors, lanes.rms):
             column[lost] = np.nan
         if path is not None:
-            _save(path, name, lanes)
+            save_chunk(path, name, lanes._asdict())
         return [record.name for record in some], lanes
 
     def stored(self, k: int) -> tuple[list[str], Lanes | None]:
@@ -259,28 +259,11 @@ class _Rows:
         return Table(tuple(names), self.names, self.channels, *joined)
 
 
-def _save(path: Path, name: str, lanes: Lanes) -> None:
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with beside.open("wb") as stream:
-        np.savez(stream, fingerprint=np.array(name), **lanes._asdict())
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(beside, path)
-
-
 def _loaded(path: Path, name: str) -> Lanes:
+    content = load_chunk(path, name, "other records, another model or other options")
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            content: dict[str, Any] = dict(file)
-        written = str(content.pop("fingerprint"))
-        lanes = Lanes(**content)
-    except (OSError, EOFError, TypeError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        return Lanes(**content)
+    except TypeError as error:
         raise CheckpointError(
-            f"{path}: this is no chunk of jaxspark ({error}). Delete it, or name another folder."
+            f"{path}: this is no chunk of fits ({error}). Delete it, or name another folder."
         ) from None
-    if written != name:
-        raise CheckpointError(
-            f"{path}: this chunk belongs to other records, another model or other options. Delete "
-            "the folder to begin again, or name another."
-        )
-    return lanes

@@ -1,0 +1,123 @@
+"""A batch of trajectories, a chunk of lanes at a time, with files that survive an interruption."""
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.core
+import jax.numpy as jnp
+import numpy as np
+from tqdm import tqdm
+
+from ._chunk_file import load_chunk, save_chunk
+from ._windows import lanes_of, require_lanes
+
+
+def in_chunks(
+    function: Callable[..., Any],
+    size: int,
+    *,
+    folder: str | Path | None = None,
+    progress: bool = False,
+) -> Callable[..., Any]:
+    """`jax.vmap`, of so many lanes at a time, from and to arrays of NumPy.
+
+    For batches that take hours, or more memory than a device has. One program runs all chunks; the
+    last one is filled up with copies of its last lane. With a folder nothing is lost if the
+    process is killed: the same call goes on with the first chunk that is not there, and its
+    results have the same bits.
+
+    It needs the memory of the arguments and of the results of all lanes, on the host, and that of
+    the program of one chunk: its arguments, results and what XLA's `memory_analysis` calls
+    `temp_size_in_bytes`, on the device. What it returns cannot be differentiated or traced: for
+    that there is [`jaxspark.batch.in_windows`][].
+
+    **Arguments:**
+
+    - `function`: of one trajectory; its arguments and results are PyTrees of arrays. What all lanes
+        share, it closes over.
+    - `size`: of a chunk.
+    - `folder`: for a file of each chunk, written when it is done. `None`: there are no files.
+    - `progress`: whether a bar shows how many chunks are done.
+
+    **Returns:** a function of batches, along the first axes of all arguments and results; its
+    results are arrays of NumPy.
+
+    **Raises:** `ValueError` if a chunk has no lanes, arguments have no batch or different ones;
+    `TypeError` if it is traced; `jaxspark.fit.CheckpointError` if a file in the folder belongs to
+    another program, to other arguments, or cannot be read.
+    """
+    require_lanes("chunk", size)
+    batched = jax.jit(jax.vmap(lambda lane: function(*lane)))
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        count = lanes_of(args)
+        leaves, structure = jax.tree.flatten(args)
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            raise TypeError(
+                "jaxspark.batch.in_chunks takes known arrays, outside jax.jit and jax.grad; use "
+                "jaxspark.batch.in_windows there."
+            )
+        given = [np.asarray(leaf) for leaf in leaves]
+
+        def chunk(first: int) -> Any:
+            rows = np.minimum(np.arange(first, first + size), max(count - 1, 0))
+            return jax.tree.unflatten(structure, [jnp.asarray(leaf[rows]) for leaf in given])
+
+        if count == 0:
+            empty = jax.tree.unflatten(structure, [jnp.asarray(leaf) for leaf in given])
+            return jax.tree.map(np.asarray, batched(empty))
+        lowered = batched.lower(chunk(0))
+        run = lowered.compile()
+        files = None if folder is None else _Files(Path(folder), lowered.as_text())
+        results: list[np.ndarray] = []
+        shapes, treedef = jax.tree.flatten(jax.eval_shape(batched, chunk(0)))
+        results = [np.empty((count, *shape.shape[1:]), shape.dtype) for shape in shapes]
+        firsts = range(0, count, size)
+        for number, first in enumerate(tqdm(firsts, unit="chunk", disable=not progress)):
+            lanes = chunk(first)
+            found = None if files is None else files.load(number, lanes)
+            if found is None:
+                found = [np.asarray(leaf) for leaf in jax.tree.leaves(run(lanes))]
+                if files is not None:
+                    files.save(number, lanes, found)
+            for result, part in zip(results, found, strict=True):
+                result[first : first + size] = part[: count - first]
+        return jax.tree.unflatten(treedef, results)
+
+    return call
+
+
+class _Files:
+    """The chunks of one program in a folder."""
+
+    def __init__(self, folder: Path, program: str):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.program = folder, hashlib.sha256(program.encode())
+
+    def _named(self, lanes: Any) -> str:
+        digest = self.program.copy()
+        for leaf in jax.tree.leaves(lanes):
+            digest.update(np.ascontiguousarray(leaf).tobytes())
+        return digest.hexdigest()
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"chunk-{number:06d}.npz"
+
+    def load(self, number: int, lanes: Any) -> list[np.ndarray] | None:
+        """The results of a chunk; `None` if it is not there."""
+        path = self._path(number)
+        if not path.exists():
+            return None
+        words = "other arguments, another function or another version of JAX"
+        arrays = load_chunk(path, self._named(lanes), words)
+        return [arrays[f"result_{i}"] for i in range(len(arrays))]
+
+    def save(self, number: int, lanes: Any, results: list[np.ndarray]) -> None:
+        """Write the results of a chunk."""
+        arrays = {f"result_{i}": leaf for i, leaf in enumerate(results)}
+        save_chunk(self._path(number), self._named(lanes), arrays)
