@@ -47,7 +47,7 @@ def tried(family: Family, count: int, seed: int) -> tuple[dict[str, np.ndarray],
     checks, given = Checks(family), mechanisms(family, count, seed)
     found = violations(checks, given, seed)
     found |= _alone(checks, given, found["failed"])
-    names = [_named(family, checks, given, i) for i in np.flatnonzero(found["failed"])]
+    names = [_named(family, checks, given, int(i)) for i in np.flatnonzero(found["failed"])]
     return found, names
 
 

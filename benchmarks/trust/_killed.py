@@ -90,7 +90,7 @@ def _killed(lanes: int, folder: pathlib.Path, chunks: int) -> int:
 
 
 def killed(tiny: bool) -> Iterator[Figure]:
-    """Bits of a batch that was killed twice, and peak memory against what the documentation says."""
+    """Bits of a batch that was killed twice; peak memory against what the documentation says."""
     lanes = 3 * CHUNK if tiny else LANES
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
