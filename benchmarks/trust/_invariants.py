@@ -203,9 +203,9 @@ def _of_derivatives(
 
     coarse, fine = ((at_change(h) - at_change(-h)) / (2 * h) for h in (CHANGE, CHANGE / 2))
     richardson = (4 * fine - coarse) / 3
-    # What the differences themselves are worth.
-    worth = np.abs(fine - coarse) + 1e-6 * magnitude
+    # The error of the extrapolation is a small part of what it has changed.
+    apart = np.maximum(np.abs(richardson - slope) - 0.1 * np.abs(fine - coarse), 0.0)
     return {
         "forward and reverse": np.abs(sum(parts) - slope) / magnitude,
-        "differences": np.abs(richardson - slope) / np.maximum(magnitude, worth * 1e3),
+        "differences": apart / magnitude,
     }
