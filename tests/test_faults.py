@@ -202,3 +202,12 @@ def test_masses_of_bodies():
     masses = jnp.ones(30).at[17].set(-1)
     with pytest.raises(SolveError, match="Of block 17: Its smallest eigenvalue is -1"):
         solve(system, jnp.zeros((30, 1)), jnp.zeros((30, 1)), masses, t1=1.0)
+
+
+def test_a_singular_mass_matrix_without_constraints_is_named():
+    def lagrangian(t, q, v, args):
+        return 0.5 * v[0] ** 2 - 0.5 * jnp.sum(q**2)
+
+    system = LagrangianSystem(lagrangian)
+    with pytest.raises(SolveError, match="it is p_z, the mass matrix, that is singular"):
+        solve(system, jnp.ones(2), jnp.zeros(2), t1=1.0, method=Gauss(2))

@@ -135,7 +135,8 @@ def _message(solution: Solution, rank: ConstraintRank, reason: str) -> str:
     if bool(result == RESULTS.inconsistent_initial_values):
         return f"{reason} {describe(residuals, rank)} {where}"
     if bool(result == RESULTS.singular):
-        return f"{reason} {where} {describe_rank(rank)}"
+        nothing = "There are no constraints: it is p_z, the mass matrix, that is singular."
+        return f"{reason} {where} {describe_rank(rank) if rank.size else nothing}"
     worst = {
         "g": float(stats.max_g), "g_t + g_y v": float(stats.max_gdot),
         "k": float(stats.max_k),
