@@ -9,6 +9,7 @@ from ._fuzz import fuzz
 from ._gradient import gradient
 from ._inputs import inputs
 from ._killed import killed
+from ._long import long
 from ._redundant import redundancy
 from ._singular import singular
 
@@ -22,6 +23,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "singular": singular,
     "fuzz": fuzz,
     "killed": killed,
+    "long": long,
 }
 
 figures, smoke = topic(PARTS)
