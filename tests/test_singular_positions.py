@@ -64,7 +64,32 @@ def test_other_failures_are_not_called_singular():
     )
     at = jnp.asarray([1.0, 0.0]), jnp.zeros(2)
     assert "become dependent near" not in failure(system, at, jaxspark.DOP853())
-    assert "become dependent near" not in failure(system, at, jaxspark.Gauss(3))
+
+
+@pytest.mark.parametrize("saved", [None, [1000.0]])
+def test_too_few_steps_are_not_called_singular(saved):
+    """Of a pendulum, of a wire of which `[y0, 1]` is the Jacobian, and far from a crossing."""
+    conditions = (
+        lambda t, y, args: y @ y - 1.0,
+        lambda t, y, args: 0.5 * y[0] ** 2 + y[1],
+        lambda t, y, args: y[0] * y[1],
+    )
+    for g in conditions:
+        system = jaxspark.MechanicalSystem(
+            lambda t, y, args: jnp.eye(2), lambda t, y, z, args: jnp.zeros(2), holonomic=g
+        )
+        for s in np.linspace(-1, 1, 9):
+            guess = (
+                jnp.asarray([np.cos(s), np.sin(s)]) if g is conditions[0] else jnp.asarray([s, 0.0])
+            )
+            if g is conditions[2]:
+                guess = jnp.asarray([-15.0 + s, 0.0])
+            start = jaxspark.project(system, 0.0, guess, jnp.asarray([1.0, 0.3]))
+            with pytest.raises(jaxspark.SolveError) as error:
+                jaxspark.solve(
+                    system, start.y, start.z, t1=1000.0, ts=saved, max_step=0.01, max_steps=10
+                )
+            assert "become dependent near" not in str(error.value)
 
 
 @pytest.mark.parametrize("light", [0, 1])

@@ -120,7 +120,7 @@ def bdf(
     solution = run(system, settings, y0, z0, args, (t0, t1), (rtol, atol), first_step)
     if not throw:
         return solution
-    return raise_on_failure(solution, system, args, t1, message)
+    return raise_on_failure(solution, system, args, t1, t0, message)
 
 
 @eqx.filter_jit

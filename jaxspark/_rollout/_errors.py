@@ -65,6 +65,7 @@ def raise_on_failure(
     system: AbstractConstrainedSystem,
     args: Args,
     t_end: Any = None,
+    t_start: Any = None,
     message: Callable[[Any, ConstraintRank, str], str] | None = None,
 ) -> Any:
     """The solution, or an error: at once if values are known, at run time if traced.
@@ -74,6 +75,7 @@ def raise_on_failure(
     - `solution`: of a rollout, or another with a `result`.
     - `system`, `args`: of which it is; at its end constraints are examined, and all functions.
     - `t_end`: up to where it was to go, if that is known.
+    - `t_start`: where it began, by default at the first time that is saved.
     - `message`: what the error says, from the solution, the rank of the constraints and the
         reason; by default in the words of a rollout.
     """
@@ -88,11 +90,12 @@ def raise_on_failure(
     rank = stop_gradient(constraint_rank(system, *at))
     reason, values = RESULTS[solution.result], []
     t_end = solution.t1 if t_end is None else stop_gradient(t_end)
+    t_start = solution.ts[0] if t_start is None else stop_gradient(t_start)
     if any(bool(solution.result == kind) for kind in OF_NUMBERS):
         values, derivatives = _found(system, *at, t_end)
         reason = " ".join([*(values or [reason]), *derivatives])
     if not values and any(bool(solution.result == kind) for kind in OF_POSITIONS):
-        reason = " ".join([*_singular(solution, system, *at, t_end), reason])
+        reason = " ".join([*_singular(solution, system, *at, t_end, t_start), reason])
     if bool(solution.result == RESULTS.mass_not_positive):
         reason = " ".join([reason, *_of_mass(system, *at)])
     words = _message if message is None else message
@@ -110,11 +113,13 @@ def _found(system: AbstractConstrainedSystem, *where: Any) -> tuple[list[str], l
 
 
 def _singular(solution: Any, system: AbstractConstrainedSystem, *where: Any) -> list[str]:
-    """Whether the constraints become dependent within a step or so of where it stopped."""
+    """Whether the constraints become dependent within some steps of where it stopped."""
     try:
-        t, y, z, args, t_end = where
-        steps, gone = int(solution.stats.num_steps), float(jnp.abs(solution.t1 - solution.ts[0]))
-        near = gone / steps if steps and gone > 0 else 0.02 * float(jnp.abs(t_end - solution.t1))
+        t, y, z, args, t_end, t_start = where
+        steps, gone = int(solution.stats.num_steps), float(jnp.abs(solution.t1 - t_start))
+        near = (
+            5 * gone / steps if steps and gone > 0 else 0.02 * float(jnp.abs(t_end - solution.t1))
+        )
         words = describe_singular(system, t, y, z, args, near)
     except Exception:
         return []

@@ -183,7 +183,7 @@ def solve(
     solution = dataclasses.replace(solution, remark=remark)
     if not throw:
         return solution
-    return raise_on_failure(solution, system, args, t1)
+    return raise_on_failure(solution, system, args, t1, 0.0 if t0 is None else t0)
 
 
 def _by_first_steps(task: Task) -> Choice:
