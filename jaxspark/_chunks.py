@@ -47,8 +47,9 @@ def in_chunks(
     results are arrays of NumPy.
 
     **Raises:** `ValueError` if a chunk has no lanes, arguments have no batch or different ones;
-    `TypeError` if it is traced; `jaxspark.fit.CheckpointError` if a file in the folder belongs to
-    another program, to other arguments, or cannot be read.
+    `TypeError` if it is traced, or for keys and floats that are not NumPy's;
+    `jaxspark.fit.CheckpointError` if a file in the folder belongs to another program, to other
+    arguments or another size of chunks, or cannot be read.
     """
     require_lanes("chunk", size)
     batched = jax.jit(jax.vmap(lambda lane: function(*lane)))
@@ -62,7 +63,7 @@ def in_chunks(
                 "jaxspark.batch.in_chunks takes known arrays, outside jax.jit and jax.grad; use "
                 "jaxspark.batch.in_windows there."
             )
-        given = [np.asarray(leaf) for leaf in leaves]
+        given = [_of_numpy("an argument", leaf) for leaf in leaves]
 
         def chunk(first: int) -> Any:
             rows = np.minimum(np.arange(first, first + size), max(count - 1, 0))
@@ -74,8 +75,9 @@ def in_chunks(
         lowered = batched.lower(chunk(0))
         run = lowered.compile()
         files = None if folder is None else _Files(Path(folder), lowered.as_text())
-        results: list[np.ndarray] = []
         shapes, treedef = jax.tree.flatten(jax.eval_shape(batched, chunk(0)))
+        for shape in shapes:
+            _of_numpy("a result", shape)
         results = [np.empty((count, *shape.shape[1:]), shape.dtype) for shape in shapes]
         firsts = range(0, count, size)
         for number, first in enumerate(tqdm(firsts, unit="chunk", disable=not progress)):
@@ -92,12 +94,26 @@ def in_chunks(
     return call
 
 
+def _of_numpy(what: str, leaf: Any) -> Any:
+    """An array of NumPy, which can be written to a file; shapes as they are."""
+    dtype = jnp.result_type(leaf)
+    if jnp.issubdtype(dtype, jax.dtypes.extended) or np.dtype(dtype).kind not in "biufc":
+        raise TypeError(
+            f"jaxspark.batch.in_chunks is for numbers of NumPy; {what} has dtype {dtype}. Of keys "
+            "take jax.random.key_data, of other floats a conversion."
+        )
+    return leaf if isinstance(leaf, jax.ShapeDtypeStruct) else np.asarray(leaf)
+
+
 class _Files:
     """The chunks of one program in a folder."""
 
     def __init__(self, folder: Path, program: str):
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.program = folder, hashlib.sha256(program.encode())
+        self.folder, self.program = (
+            folder,
+            hashlib.sha256(f"{jax.default_backend()} {program}".encode()),
+        )
 
     def _named(self, lanes: Any) -> str:
         digest = self.program.copy()
@@ -113,7 +129,9 @@ class _Files:
         path = self._path(number)
         if not path.exists():
             return None
-        words = "other arguments, another function or another version of JAX"
+        words = (
+            "other arguments, another size of chunks, another function or another version of JAX"
+        )
         arrays = load_chunk(path, self._named(lanes), words)
         return [arrays[f"result_{i}"] for i in range(len(arrays))]
 

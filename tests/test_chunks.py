@@ -65,9 +65,9 @@ def test_files_of_something_else_are_refused(tmp_path):
     folder = tmp_path / "chunks"
     double = lambda x: 2 * x
     in_chunks(double, 2, folder=folder)(np.arange(4.0))
-    with pytest.raises(jaxspark.fit.CheckpointError, match="belongs to other arguments, another f"):
+    with pytest.raises(jaxspark.fit.CheckpointError, match="belongs to other arguments, another s"):
         in_chunks(double, 2, folder=folder)(np.arange(1.0, 5.0))
-    with pytest.raises(jaxspark.fit.CheckpointError, match="belongs to other arguments, another f"):
+    with pytest.raises(jaxspark.fit.CheckpointError, match="belongs to other arguments, another s"):
         in_chunks(lambda x: 3 * x, 2, folder=folder)(np.arange(4.0))
     (folder / "chunk-000000.npz").write_bytes(b"PK")
     with pytest.raises(jaxspark.fit.CheckpointError, match="no chunk of jaxspark"):
@@ -79,6 +79,10 @@ def test_misuse():
         in_chunks(swing, 0)
     with pytest.raises(ValueError, match="lanes of one batch"):
         in_chunks(swing, 4)(np.zeros(3), np.zeros(4))
+    with pytest.raises(TypeError, match="jax.random.key_data"):
+        in_chunks(lambda key: jax.random.normal(key), 2)(jax.random.split(jax.random.key(0), 4))
+    with pytest.raises(TypeError, match="a result has dtype bfloat16"):
+        in_chunks(lambda x: x.astype(jnp.bfloat16), 2)(np.zeros(4))
     with pytest.raises(TypeError, match="use jaxspark.batch.in_windows there"):
         jax.jit(in_chunks(jnp.sin, 2))(jnp.zeros(3))
 

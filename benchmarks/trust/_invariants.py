@@ -133,7 +133,7 @@ def in_other_units(z: Any, args: Any, mass: float, time: float) -> tuple[Any, An
 def violations(
     checks: Checks, given: tuple[Any, Any, Any, Any], seed: int
 ) -> dict[str, np.ndarray]:
-    """How far from each invariant, lane by lane, in limits; NaN where it does not apply.
+    """How far from each invariant, lane by lane, in limits; NaN where a motion failed.
 
     Motions are compared where all of them succeeded; whether they did is `"failed"`. What a motion
     makes of errors, up to 1e5 times as much, is seen by a little change of its start.
@@ -159,7 +159,7 @@ def violations(
     before = checks.energy(zero, y, z, args)
     after = checks.energy(one, first["y"], first["z"], args)
     energy = np.abs(after - before) / (1 + np.abs(before) + size**2)
-    found["energy"] = np.where(conservative, energy, np.nan) / growth
+    found["energy"] = np.where(conservative, energy, 0.0) / growth
     second = checks.second(zero, one, y, z, args)
     found["another method"] = apart(first, second) / size / growth
     back = checks.first(one, zero, first["y"], first["z"], args)

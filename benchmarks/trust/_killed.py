@@ -97,9 +97,11 @@ def killed(tiny: bool) -> Iterator[Figure]:
         one = _result(CHUNK, folder / "one")
         whole = _result(lanes, folder / "whole")
         count = lanes // CHUNK
-        done = [_killed(lanes, folder / "killed", count // 4), 0]
+        done = [_killed(lanes, folder / "killed", max(1, count // 4)), 0]
         if not tiny:
             done[1] = _killed(lanes, folder / "killed", count // 2)
+        if not all(0 < k < count for k in done[: 1 if tiny else 2]):
+            raise RuntimeError(f"The batch was to be killed on its way: {done} of {count} chunks.")
         resumed = _result(lanes, folder / "killed")
     yield note("lanes, and chunks done when the batch was killed", f"{lanes}, {done} of {count}")
     same = float(whole["name"] != resumed["name"])

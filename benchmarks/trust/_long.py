@@ -41,7 +41,7 @@ def long(tiny: bool) -> Iterator[Figure]:
         )  # fmt: skip
         what = f"{number} steps by {method}"
         clock = abs(float(end.t1) - number * H) / (number * H)
-        worst = max(float(end.stats.max_g), float(end.stats.max_gdot))
+        worst = float(np.max([end.stats.max_g, end.stats.max_gdot]))
         first = errors(method, y0, z0, 0.0)
         last = errors(method, end.y1, end.z1, end.t1)
         yield at_most(f"{what}: time, relative", clock, 1e-15)

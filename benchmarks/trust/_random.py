@@ -29,8 +29,9 @@ class Family:
     - `widths`: how many coordinates and velocities a body has.
     - `system`: of the functions.
     - `place`: from a random generator poses of the bodies, shape `(bodies, width)`.
-    - `points`: where a point of a body, given by its position in it, is in space.
+    - `local`: from a pose and a point in space, where in the body it is.
     - `energy`: `energy(t, y, z, args)` (J).
+    - `grounded`: whether the first body is joined to the ground.
     """
 
     name: str
@@ -57,7 +58,7 @@ def moved(t: Any, args: Any) -> Any:
 
 
 def _springs(places: Callable[..., Any], t: Any, y: Any, args: Any) -> Any:
-    """Energy of springs between joints' first points: smooth even where their length is zero."""
+    """Energy of springs between points of bodies: smooth even where their length is zero."""
     springs = args["springs"]
     a, b = places(t, y, springs["at"], springs["points"], args)
     square = jnp.sum((a - b) ** 2, 1)

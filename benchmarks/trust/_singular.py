@@ -61,6 +61,7 @@ def ends(position: Position, count: int) -> Iterator[tuple[Any, np.ndarray]]:
 def singular(tiny: bool) -> Iterator[Figure]:
     """How many of 100 motions of each mechanism, by each method, end how."""
     total: collections.Counter[str] = collections.Counter()
+    passed, of = 0, 0
     names = list(POSITIONS)[:1] if tiny else list(POSITIONS)
     for name in names:
         system, motions = (
@@ -70,6 +71,8 @@ def singular(tiny: bool) -> Iterator[Figure]:
         for label, method in list(METHODS.items())[: 1 if tiny else None]:
             found = collections.Counter(outcome(system, at, method, end) for at, end in motions)
             total += found
+            if POSITIONS[name].passable and label == "GGL":
+                passed, of = passed + found["right"], of + len(motions)
             yield note(f"{name}, {label}", ", ".join(f"{k} {n}" for k, n in sorted(found.items())))
     if not tiny:
         yield at_least("mechanisms with singular positions", len(names), 8, ".0f")

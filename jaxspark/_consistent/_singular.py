@@ -14,7 +14,7 @@ from ._residuals import constraint_jacobian
 
 REFINEMENTS = 6
 # A singular value has vanished if it is this part of what it is at the last good state.
-FALLEN = 0.01
+FALLEN = 0.1
 # What rounding errors make of zero.
 ZERO = 1e-10
 # Of more velocities, a search with dense matrices would take longer than the motion.

@@ -38,11 +38,16 @@ def select_linear_solver(
 
     **Raises:** `ValueError` if a solver for blocks is chosen and the system has none.
     """
+    if system.redundant and not getattr(choice, "redundant", False):
+        check_linear_solver(choice)
+        if choice not in (None, "auto"):
+            raise ValueError(
+                f"{choice!r} is for independent constraints; leave linear_solver out, or give "
+                "jaxspark.linear.AcyclicNullSpace(redundant=True)."
+            )
+        return BlockLinearSolver(REDUNDANT, structure_of(system))
     if isinstance(choice, AbstractLinearSolver):
         return choice
-    if system.redundant and not isinstance(choice, AbstractBlockSolver):
-        check_linear_solver(choice)
-        return BlockLinearSolver(REDUNDANT, structure_of(system))
     if isinstance(choice, AbstractBlockSolver) and not system.unread:
         return BlockLinearSolver(choice, structure_of(system))
     check_linear_solver(choice)

@@ -90,9 +90,23 @@ def solve_motion(
     result = _result(problem, end, first, ts)
     if not wanted.equal:
         result = integrator.reason(own, end, jnp.sign(t1 - t0), result)
+    if flat.redundant:
+        result = _uncontradicted(flat, end, wanted.consistency_tol, result)
     return _solution(
         system, integrator, args, flat, problem, end, ts, initial, result, dense, wanted
     )  # fmt: skip
+
+
+def _uncontradicted(
+    flat: FlatSystem, end: Progress, tolerance: float | None, result: RESULTS
+) -> RESULTS:
+    """Least squares solve contradictory constraints, which then are not satisfied at the end."""
+    y, z = end.x[: flat.ny], end.x[flat.ny :]
+    residuals = ConstraintResiduals(*stop_gradient(flat_residuals(flat, end.t, y, z)))
+    there = initial_result(flat, end.t, y, z, residuals, tolerance)
+    violated = there == RESULTS.inconsistent_initial_values
+    failed = (result == RESULTS.successful) & violated
+    return RESULTS.where(failed, RESULTS.projection_failed, result)
 
 
 def _result(problem: Problem, end: Progress, first: RESULTS, ts: Any) -> RESULTS:

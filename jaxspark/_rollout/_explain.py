@@ -68,8 +68,8 @@ def explain(
             )
         return words
     words = solver.explain()
-    if flat.redundant:
-        return f"{words} Chosen because constraints may be redundant."
     if isinstance(linear_solver, AbstractBlockSolver):
         return f"{words} Chosen by you."
+    if flat.redundant:
+        return f"{words} Chosen because constraints may be redundant."
     return f"{words} Chosen because {automatic(solver.structure.pattern)[1]}."

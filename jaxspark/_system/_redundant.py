@@ -14,10 +14,12 @@ def redundant(system: Any) -> AbstractConstrainedSystem:
     but not the multipliers: those of minimum norm are taken. Which constraints count as dependent
     is found anew at every point, by the singular values of `[g_y v_z; k_z]`, whose rows have been
     scaled to norm 1: those below `eps^0.64` of the largest, 1e-10 in double precision, are zero.
-    Constraints that contradict each other have no solution, and a position in which they become
-    dependent that are not so elsewhere, a dead centre, remains singular.
+    Where constraints contradict each other, a solve ends as
+    `RESULTS.projection_failed`. A position in which they become dependent that are not so
+    elsewhere, a dead centre, remains one that may stop a motion.
 
-    All equations are solved as one block, with singular value decompositions: for some dozens of
+    Other changes of a system, such as `stiff.Elongated`, come before this one. All equations are
+    solved as one block, with singular value decompositions: for some dozens of
     velocities. Of larger mechanisms describe bodies and joints by
     [`jaxspark.MultibodySystem`][], and solve with
     `linear_solver=jaxspark.linear.AcyclicNullSpace(redundant=True)`.
@@ -31,7 +33,8 @@ def redundant(system: Any) -> AbstractConstrainedSystem:
 
     **Raises:** `TypeError` if `system` is none, `ValueError` for a
     [`jaxspark.MultibodySystem`][], which is solved block by block (see above). Where the system
-    meets its first state, `ValueError` if constraint forces are not linear in their multipliers.
+    meets its first state, `ValueError` if constraint forces are not linear in their multipliers,
+    or a constraint depends on no velocity at all.
 
     ??? cite "Reference"
         J. García de Jalón & M. D. Gutiérrez-López, *Multibody dynamics with redundant constraints

@@ -96,6 +96,10 @@ def with_blocks(system: AbstractConstrainedSystem, blocks: Any = None) -> Abstra
     if isinstance(system, MultibodySystem):
         return system
     if isinstance(system, WithBlocks):
+        if system.redundant:
+            raise ValueError(
+                "A system of jaxspark.linear.redundant is solved as one block: it has no others."
+            )
         system = system.system
     if blocks is None:
         return WithBlocks(system)
