@@ -56,16 +56,6 @@ def test_time_rank_and_combination_are_named():
     assert np.max(np.abs(null @ rows)) <= 1e-3
 
 
-def test_other_failures_are_not_called_singular():
-    system = jaxspark.MechanicalSystem(
-        lambda t, y, args: jnp.eye(2),
-        lambda t, y, z, args: jnp.stack([0 * t, -9.81 - 1 / jnp.maximum(0.3 - t, 0.0) ** 2]),
-        holonomic=lambda t, y, args: y @ y - 1,
-    )
-    at = jnp.asarray([1.0, 0.0]), jnp.zeros(2)
-    assert "become dependent near" not in failure(system, at, jaxspark.DOP853())
-
-
 @pytest.mark.parametrize("saved", [None, [1000.0]])
 def test_too_few_steps_are_not_called_singular(saved):
     """Of a pendulum, of a wire of which `[y0, 1]` is the Jacobian, and far from a crossing."""

@@ -25,8 +25,7 @@ CCC = dict(y="C", f="C", psi="C")
 )
 def test_a_step_back_undoes_a_step(method):
     assert method.tableau.symmetric
-    # Ten rounding errors of the largest number: unoptimised code makes some of them.
-    assert return_error(mixed(), method) <= 10 * np.finfo(float).eps
+    assert return_error(mixed(), method) <= 1e-15
 
 
 @pytest.mark.parametrize(
