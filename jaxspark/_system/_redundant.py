@@ -16,8 +16,8 @@ def redundant(system: Any) -> AbstractConstrainedSystem:
     scaled to norm 1: those below `eps^0.64` of the largest, 1e-10 in double precision, are zero.
     Where constraints contradict each other, a solve with tolerances ends as
     `RESULTS.projection_failed`; with steps of known sizes the statistics show what is violated,
-    and [`jaxspark.multipliers`][] are those of least squares. A position in which they become dependent that are not so
-    elsewhere, a dead centre, remains one that may stop a motion.
+    and [`jaxspark.multipliers`][] are those of least squares. A position in which
+    they become dependent that are not so elsewhere, a dead centre, may still stop a motion.
 
     Other changes of a system, such as `stiff.Elongated`, come before this one. All equations are
     solved as one block, with singular value decompositions: for some dozens of
