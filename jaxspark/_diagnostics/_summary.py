@@ -12,6 +12,7 @@ from .._consistent import (
     describe_mass,
     describe_rank,
     faults,
+    residuals_and_jacobian,
     sound_mass,
 )
 from .._custom_types import Args, State
@@ -52,7 +53,8 @@ def summary(
         lines.append(f"Largest residuals at t = {float(t):g}: {told}.")
     if flat.structure is not None:
         lines.append(f"Solved in {flat.structure.pattern.size} blocks where it is large.")
-    if not bool(sound_mass(flat, t, flat_y, flat_z)):
+    _, C = residuals_and_jacobian(flat, t, flat_y, flat_z)
+    if not bool(sound_mass(flat, t, flat_y, flat_z, C)):
         lines.append(
             "The mass matrix is not symmetric, or not positive definite where velocities are free. "
             + describe_mass(system, t, y, z, args)
