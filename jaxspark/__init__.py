@@ -1,7 +1,7 @@
 """Differentiable simulation of constrained mechanisms: SPARK methods for index-3 DAEs.
 
 What most programs need is here; the rest is in rooms: `methods`, `linear`, `forces`,
-`diagnostics`, `stiff`, `batch`, `fit` and, to be imported by name, `diffrax`.
+`diagnostics`, `stiff`, `batch`, `pictures`, `fit` and, to be imported by name, `diffrax`.
 """
 
 import importlib
@@ -49,12 +49,18 @@ from ._tableau import (
 
 
 if TYPE_CHECKING:
-    from . import batch as batch, diagnostics as diagnostics, fit as fit, stiff as stiff
+    from . import (
+        batch as batch,
+        diagnostics as diagnostics,
+        fit as fit,
+        pictures as pictures,
+        stiff as stiff,
+    )
 
     __version__: str
 
 # Loaded when they are first named: most programs need none of these.
-_LATER = ("batch", "diagnostics", "fit", "stiff")
+_LATER = ("batch", "diagnostics", "fit", "pictures", "stiff")
 
 
 def __getattr__(name: str) -> Any:
