@@ -211,8 +211,8 @@ def _lanes(axes: Any, args: Any) -> int:
 
     _map(note, axes, args)
     if len(set(sizes)) != 1:
-        found = f"batches of {', '.join(map(str, sorted(set(sizes))))}" if sizes else "no batch"
-        raise ValueError(f"Arguments must have one batch size; there are {found}.")
+        found = f"batches of {', '.join(map(str, sorted(set(sizes))))}" if sizes else "none"
+        raise ValueError(f"Arguments must have one batch size; got {found}.")
     return sizes[0]
 
 

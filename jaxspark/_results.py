@@ -34,8 +34,8 @@ class RESULTS(eqx.Enumeration):
     )
     mass_not_positive = (
         "The mass matrix is not symmetric, or not positive definite on the velocities that the "
-        "constraints leave free. Check the signs of masses and inertias, and the mass matrix, or "
-        "the kinetic energy in the Lagrangian, as functions of the coordinates."
+        "constraints leave free. Check the signs of masses and inertias, and the mass matrix as a "
+        "function of the coordinates."
     )
     zero_step_size = "The step size is zero, so that time cannot advance."
     step_density_lost = (

@@ -146,7 +146,7 @@ def test_misuse():
         over(jnp.sin, devices=jax.make_mesh((1,), ("a",), (jax.sharding.AxisType.Explicit,)))
     with pytest.raises(ValueError, match="there are batches of 3, 4"):
         over(jnp.add)(x, jnp.ones(4))
-    with pytest.raises(ValueError, match="there are no batch"):
+    with pytest.raises(ValueError, match="got none"):
         over(jnp.sin, in_axes=None)(x)
     with pytest.raises(ValueError, match=r"shape \(\) has no axis 0 .* None into in_axes"):
         over(jnp.add)(x, 1.0)

@@ -129,8 +129,8 @@ def test_wrong_arguments_are_refused(name, folder, monkeypatch):
 
 
 WRONG_SIMULATIONS = {
-    "times": ([], "give one of --t1, --data and --inputs; none of them is given"),
-    "both": (["--t1", "1", "--data", "a.csv"], "--t1 and --data is given"),
+    "times": ([], "give one of --t1, --data and --inputs; got none"),
+    "both": (["--t1", "1", "--data", "a.csv"], "got --t1 and --data"),
     "dt": (["--data", "a.csv", "--dt", "1"], "--dt goes with --t1"),
     "order": (["--t1", "1", "--t0", "2"], "must be later than --t0"),
     "no step": (["--t1", "1", "--dt", "2"], "there are 0 steps"),

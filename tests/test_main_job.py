@@ -268,7 +268,7 @@ BAD = {
     "empty": ("", "the first line must be time_s,gyro_volt; it is nothing"),
     "columns": ("t,u\n0,1\n", "the first line must be time_s,gyro_volt; it is t,u"),
     "third value": (with_line(5, "0.03,1,2"), "line 5: 3 values"),
-    "text": (with_line(7, "0.05,volt"), "line 7: 0.05,volt is not numbers"),
+    "text": (with_line(7, "0.05,volt"), "line 7: 0.05,volt are no numbers"),
     "nan": (with_line(9, "0.07,nan"), "line 9: gyro_volt is nan"),
     "infinity": (with_line(9, "inf,1.0"), "line 9: time_s is inf"),
     "unsorted": (with_line(11, "0.01,0.1"), "line 11: time_s goes from 0.08 to 0.01"),

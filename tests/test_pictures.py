@@ -161,5 +161,5 @@ def test_errors(solution, batch):
         pictures.animate(solution, lambda t, y: {"a": y})
     with pytest.raises(ValueError, match=r"trace= names \['b'\]; the lines are \['a'\]"):
         pictures.animate(solution, lambda t, y: {"a": y[None]}, trace="b")
-    with pytest.raises(ValueError, match="an upper one for each of 2 axes"):
+    with pytest.raises(ValueError, match="an upper number for each of 2 axes"):
         pictures.animate(solution, lambda t, y: {"a": y[None]}, limits=((0, 1),))

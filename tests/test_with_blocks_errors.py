@@ -75,5 +75,5 @@ def test_coordinates_of_two_blocks():
     system = jaxspark.ConstrainedSystem(
         f=lambda t, y, z, args: -z, v=lambda t, y, z, args: z + jnp.roll(z, 1)
     )
-    with pytest.raises(ValueError, match="Coordinate 0 depends by v on velocities of blocks"):
+    with pytest.raises(ValueError, match="v of coordinate 0 depends on velocities of blocks"):
         refused(jaxspark.linear.with_blocks(system, [0, 0, 1, 1]), 4, 4)

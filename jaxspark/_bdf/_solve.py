@@ -106,7 +106,7 @@ def bdf(
     if formulation == "cm_frozen":
         warnings.warn(
             'formulation="cm_frozen" does not converge to the DAE\'s solution: its error does not '
-            'fall with the tolerances. It is here to reproduce published results; use "cm_step".',
+            'fall as the tolerances do. It is here to reproduce published results; use "cm_step".',
             stacklevel=2,
         )
     settings = Settings(

@@ -207,7 +207,7 @@ def _require_rows(pattern: Pattern) -> None:
     empty = ~np.any(pattern.entries, (1, 2))
     if np.any(empty):
         names = named([pattern.labels[i] for i in np.flatnonzero(empty)])
-        raise ValueError(f"{names}: constraints on nothing. Their Jacobian is zero.")
+        raise ValueError(f"{names} constrain nothing: their Jacobian is zero.")
 
 
 def _columns(plan: Plan) -> np.ndarray:

@@ -57,8 +57,8 @@ def _check(options: argparse.Namespace) -> None:
     given = {"--t1": options.t1, "--data": options.data, "--inputs": options.inputs}
     names = [name for name, value in given.items() if value is not None]
     if len(names) != 1:
-        found = " and ".join(names) or "none of them"
-        raise CommandError(f"give one of --t1, --data and --inputs; {found} is given.")
+        found = " and ".join(names) or "none"
+        raise CommandError(f"give one of --t1, --data and --inputs; got {found}.")
     if options.t1 is None and options.dt is not None:
         raise CommandError(f"--dt goes with --t1; with {names[0]} times are those of the file.")
 

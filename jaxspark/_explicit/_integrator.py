@@ -40,7 +40,8 @@ class ExplicitIntegrator(AbstractIntegrator):
         if not flat.ideal:
             raise ValueError(
                 f"{self.method} is for constraints whose forces are ideal; this system has "
-                "friction, r or reaction of its own. Use jaxspark.Lobatto(3)."
+                "friction, r or reaction of its own. Use jaxspark.Gauss(3), or "
+                "jaxspark.Lobatto(3) for friction."
             )
         if self.linear_solver is not None and self._blocks(flat) is None:
             raise ValueError(

@@ -100,7 +100,7 @@ def _numbers(name: str, line: int, cells: list[str]) -> list[float]:
     try:
         values = [float(cell) for cell in cells]
     except ValueError:
-        raise RecordError(f"{name}, line {line}: {','.join(cells)} is not numbers.") from None
+        raise RecordError(f"{name}, line {line}: {','.join(cells)} are no numbers.") from None
     for column, value in zip(COLUMNS, values):
         if not math.isfinite(value):
             raise RecordError(f"{name}, line {line}: {column} is {value}, not a finite number.")

@@ -186,7 +186,8 @@ def _box(lines: dict[str, np.ndarray], limits: Any) -> list[tuple[float, float]]
     if limits is not None:
         if np.shape(limits) != (dimension, 2) or not np.all(np.diff(np.asarray(limits)) > 0):
             raise ValueError(
-                f"limits are a lower and an upper one for each of {dimension} axes; got {limits}."
+                f"limits are a lower and an upper number for each of {dimension} axes; "
+                f"got {limits}."
             )
         return [(float(low), float(high)) for low, high in limits]
     points = np.concatenate([x.reshape(-1, dimension) for x in lines.values()])

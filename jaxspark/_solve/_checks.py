@@ -20,7 +20,7 @@ def check_kinds(system: Any, y0: Any, method: Any, steps: Any) -> None:
     if not isinstance(system, AbstractConstrainedSystem):
         raise TypeError(f"system must be a jaxspark system; got {system!r}.")
     if isinstance(y0, Method):
-        raise TypeError(f"The method is told by its name: solve(system, y0, z0, method={y0!r}).")
+        raise TypeError(f"The method is a keyword argument: solve(system, y0, z0, method={y0!r}).")
     of_name = isinstance(method, str) and method == "auto"
     if not (method is None or isinstance(method, Method) or of_name):
         kind = type(method)

@@ -33,7 +33,7 @@ def integrator_of(
             raise ValueError(
                 "jaxspark.GGL has a Newton iteration of its own, with a fresh matrix every time: "
                 "newton and linear_solver are for other methods. GGL(method, newton=...) chooses "
-                "how."
+                "at which multipliers its matrix is taken."
             )
         return GGLIntegrator(method=method)
     if not isinstance(method, AbstractSparkMethod):

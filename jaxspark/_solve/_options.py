@@ -54,7 +54,7 @@ def refuse_of_tolerances(options: Options) -> None:
     if found:
         raise ValueError(
             f"Steps whose sizes are known have no {', '.join(found)}: leave out steps, and their "
-            "sizes follow from tolerances; or leave out these."
+            "sizes follow from tolerances; or leave out these options."
         )
 
 

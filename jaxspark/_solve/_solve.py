@@ -99,7 +99,7 @@ def solve(
         unlimited). What happens within less than that, in a motion that is otherwise quiet, can be
         missed: then give a smaller `max_step`. Infinity removes the limit.
     - `max_steps`: with tolerances, the largest number of steps, rejected ones included. `None`:
-        any number, but no reverse-mode derivatives, `save_every` or
+        any number, but no derivatives, `save_every` or
         `dense`. Derivatives take memory for so many steps: their sizes and a few hundred
         states, of an explicit method where only the start and the end are saved and there are no
         events; else all states and, of an implicit method, its stages.

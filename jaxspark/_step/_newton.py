@@ -93,7 +93,7 @@ def check_newton(newton: Any, linear_solver: Any) -> None:
     if newton.jacobian == "full" and isinstance(linear_solver, AbstractBlockSolver):
         raise ValueError(
             'NewtonOptions(jacobian="full") factorises a dense matrix, of all blocks together. '
-            f"linear_solver is for the modified Jacobian; leave it out, or this. Got "
+            f"linear_solver is for the modified Jacobian: leave out one of the two. Got "
             f"{linear_solver!r}."
         )
 

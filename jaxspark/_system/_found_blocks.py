@@ -60,8 +60,8 @@ def coordinates(v: Sparsity, places: Places) -> Int[np.ndarray, "nb qy"]:
     if len(across):
         i, other = row[across[0]], places.block[column[across[0]]]
         raise ValueError(
-            f"Coordinate {i} depends by v on velocities of blocks {other} and {block[i]}: all "
-            "that it depends on have to be in one block."
+            f"The derivative v of coordinate {i} depends on velocities of blocks {other} and "
+            f"{block[i]}: these have to be in one block."
         )
     free = block < 0
     block[free] = np.arange(np.sum(free)) % places.count

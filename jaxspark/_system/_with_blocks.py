@@ -315,14 +315,14 @@ def _partition(
     found, why = detect_blocks(coupled, rows, labels=labels)
     if found is None:
         raise ValueError(
-            f"The functions of this system show no blocks: {why} It is an array with the number "
-            "of its block for each velocity. Or describe bodies and joints by "
+            f"The functions of this system show no blocks: {why} blocks is an array with the "
+            "number of its block for each velocity. Or describe bodies and joints by "
             "jaxspark.MultibodySystem."
         )
     if found.pattern.num_blocks == 1 and found.pattern.size > LARGEST:
         raise ValueError(
             f"The functions of this system show no blocks: p_z and v_z couple all {size} "
             "velocities. Describe bodies and joints by jaxspark.MultibodySystem, or leave "
-            "jaxspark.linear.with_blocks away."
+            "out jaxspark.linear.with_blocks."
         )
     return found

@@ -163,14 +163,14 @@ class Lobatto(AbstractSparkMethod):
                 raise ValueError(f"{name} must be one of {', '.join(FAMILIES)}; got {family!r}.")
         if psi == "A":
             raise ValueError(
-                "psi cannot be weighed by IIIA: whose first stage is the start of the step, so "
+                "psi cannot be weighed by IIIA, whose first stage is the start of the step, so "
                 "that the conditions on the nonholonomic constraints do not determine their "
                 "multipliers (N [A_psi; b_psi] is singular). Take B, C, C* or D."
             )
         if y == "B" and stages == 2:
             raise ValueError(
-                "IIIB cannot advance the coordinates with two stages, which are not at the times "
-                "c then. Take three stages or more, or another family."
+                "IIIB cannot advance the coordinates with two stages, since these are then "
+                "not at the times c. Take three stages or more, or another family."
             )
         self.y, self.f, self.psi = y, f, psi
         self.tableau = lobatto_spark(stages, y, f, psi)

@@ -139,8 +139,8 @@ def base_parameters(model: Model, records: Record | Sequence[Record], *, seed: i
     start = np.asarray(shared.physical(shared.start), float)
     if shared.size == 0 or np.any(start == 0):
         raise ValueError(
-            "base_parameters needs free parameters, and start values other than zero: logarithms "
-            "and products of them are looked at."
+            "base_parameters needs free parameters, and start values other than zero, "
+            "since their logarithms are taken."
         )
     points, nulls, rank = _probed(problem, sigma, np.random.default_rng(seed), FEW)
     scales = _scales(points, nulls)

@@ -103,7 +103,9 @@ def compare(
     """
     held = [held_out] if isinstance(held_out, Record) else list(held_out)
     if held and folds is not None:
-        raise ValueError("Give held_out or folds: what is held out is predicted by fits to all.")
+        raise ValueError(
+            "Give held_out or folds, not both: the fits as they are predict what is held out."
+        )
     _check_alike(fits)
     order = lambda row: (not np.isfinite(row[0].score), row[0].score)
     rows = sorted((_row(name, fit, held, folds) for name, fit in fits.items()), key=order)
@@ -123,7 +125,7 @@ def _check_alike(fits: Any) -> None:
             for a, b in zip(one.records, other.records)
         )
         if one.problem.owners != other.problem.owners or one.problem.links != other.problem.links:
-            raise ValueError(f"{first} and {name} were fitted by different windows.")
+            raise ValueError(f"{first} and {name} were fitted in different windows.")
         if not same:
             raise ValueError(f"{first} and {name} were fitted to different records.")
         if one.problem.channels != other.problem.channels:

@@ -79,7 +79,7 @@ class Growing:
 def read_table(path: Path, delimiter: str, wanted: list[Wanted], trial: str | None) -> Table:
     """All rows of a CSV file, with its memory bounded by one and a quarter of the result."""
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise ValueError(f"delimiter must be one character, as a comma; got {delimiter!r}.")
+        raise ValueError(f"delimiter must be one character, such as a comma; got {delimiter!r}.")
     columns, codes = [Growing(np.float64) for _ in wanted], Growing(np.int32)
     numbered: dict[str, int] = {}
     try:

@@ -173,7 +173,7 @@ def _checked_part(part: Any) -> tuple[int, int]:
     except (TypeError, ValueError):
         own, count = 0, 0
     if not 0 <= own < count:
-        raise ValueError(f"part must be (k, n), of n parts that numbered k from 0; got {part!r}.")
+        raise ValueError(f"part must be (k, n): part k, counted from 0, of n parts; got {part!r}.")
     return own, count
 
 

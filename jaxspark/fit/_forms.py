@@ -178,7 +178,7 @@ class TreeForm(AbstractForm):
         arrays, structure = jax.tree.flatten(eqx.filter(value, eqx.is_inexact_array))
         if structure != self.structure:
             raise ValueError(
-                "the tree given has not the arrays of the tree that is estimated: "
+                "the tree given does not have the arrays of the tree that is estimated: "
                 f"{structure} instead of {self.structure}."
             )
         return jnp.concatenate([_flat(a, shape) for a, shape in zip(arrays, self.shapes)], -1)
