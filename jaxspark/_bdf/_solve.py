@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._consistent import ConstraintResiduals, flat_multipliers
+from .._consistent import ConstraintResiduals, flat_multipliers, flat_residuals
 from .._custom_types import Args, FloatScalar, IntScalar, RealScalarLike, State
 from .._implicit import nan_derivatives, stop_gradient
 from .._results import RESULTS
@@ -142,7 +142,8 @@ def run(
     x = jnp.concatenate([y, z, jnp.zeros(flat.nlam, y.dtype), lam, psi])
     rate = jnp.concatenate([z, zdot, jnp.zeros(x.size - 2 * y.size, y.dtype)])
     frozen = stop_gradient((flat, t0, t1, x, rate, first_step, *tolerances))
-    initial, result = initial_result(flat, t0, y, z, settings.consistency_tol)
+    initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
+    result = initial_result(flat, t0, y, z, initial, settings.consistency_tol)
     unsolvable = (result == RESULTS.successful) & ~solvable
     result = RESULTS.where(unsolvable, RESULTS.singular, result)
     end, h = _steps(settings, frozen, result)

@@ -22,7 +22,6 @@ from ._residuals import (
     ConstraintRank as ConstraintRank,
     ConstraintResiduals as ConstraintResiduals,
     flat_residuals as flat_residuals,
-    residuals_and_jacobian as residuals_and_jacobian,
     velocity_constraints as velocity_constraints,
 )
 from ._singular import describe_singular as describe_singular

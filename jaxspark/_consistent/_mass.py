@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import Args, BoolScalar, FloatScalar, State
+from .._implicit import lazily
 from .._system import AbstractConstrainedSystem, FlatSystem, flatten
 from ._residuals import constraint_jacobian
 
@@ -15,34 +16,35 @@ MOST_ENTRIES = 6
 
 
 def sound_mass(
-    system: FlatSystem,
-    t: FloatScalar,
-    y: Float[Array, " ny"],
-    z: Float[Array, " nz"],
-    C: Float[Array, "m nz"] | None,
+    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
 ) -> BoolScalar:
     """Whether it is symmetric, and positive semidefinite on velocities that `C` leaves free.
 
     True where `p_z` need not be a mass matrix, as that of a Lagrangian, which only has to be
     regular; and where it is not finite, which others tell. Of a system of many blocks none may be
-    negative, and `C` is not looked at.
+    negative.
 
     Source: P. Finsler's lemma (1937): `M` is positive definite on the kernel of `C` if and only if
     `M + s C^T C` is for large `s`.
     """
-    if not needs_sound_mass(system):
+    if not system.kinetic or system.p is None:
         return jnp.asarray(True)
     if system.blocks is not None:
         K = jax.lax.stop_gradient(system.blocks(t, y, z).matrix.K)
         return jnp.all(jax.vmap(_sound_block)(K))
-    M = jax.lax.stop_gradient(system.mass(t, y, z))
-    assert M is not None and C is not None
-    return _symmetric(M) & _semidefinite(_with_constraints(M, C) if len(C) else M)
+    M = system.mass(t, y, z)
+    assert M is not None
+    M = jax.lax.stop_gradient(M)
 
+    def on_the_free(operands):
+        M, y = operands
+        C = jax.lax.stop_gradient(constraint_jacobian(system, t, y, z))
+        return _semidefinite(_with_constraints(M, C))
 
-def needs_sound_mass(system: FlatSystem) -> bool:
-    """Whether `p_z` has to be a mass matrix."""
-    return system.kinetic and system.p is not None
+    good = _semidefinite(M)
+    if system.nlam + system.npsi:
+        good = lazily(~good, on_the_free, (M, jax.lax.stop_gradient(y)), good)
+    return good & _symmetric(M)
 
 
 def _sound_block(M: Float[Array, "n n"]) -> BoolScalar:
@@ -66,15 +68,27 @@ def _symmetric(M: Float[Array, "n n"]) -> BoolScalar:
 
 
 def _semidefinite(M: Float[Array, "n n"]) -> BoolScalar:
-    """Whether Cholesky's decomposition exists, of slightly more in units of the diagonal.
+    """By the pivots of an elimination without exchanges, in units in which the diagonal is 1.
 
-    Where there is no mass, the diagonal is zero. True of what is not finite.
+    Of massless coordinates pivot and row are zero.
     """
-    units = _units(jnp.diagonal(M))
+    n, tolerance = M.shape[0], jnp.finfo(M.dtype).eps ** 0.5
+    diagonal = jnp.diagonal(M)
+    units = _units(diagonal)
     scaled = units[:, None] * M * units[None, :]
-    more = jnp.finfo(M.dtype).eps ** 0.5 * jnp.eye(M.shape[0], dtype=M.dtype)
-    L = jax.lax.linalg.cholesky(scaled + more, symmetrize_input=False)
-    return jnp.all(jnp.isfinite(jnp.diagonal(L))) | ~jnp.all(jnp.isfinite(M))
+    massless = jnp.abs(jnp.where(diagonal[:, None] == 0, M, 0))
+    coupled = jnp.any(massless > tolerance * jnp.max(jnp.abs(M), initial=0))
+
+    def trip(_, carry):
+        work, smallest = carry
+        pivot = work[0, 0]
+        row = jnp.where(pivot > tolerance, work[0, 1:] / jnp.where(pivot == 0, 1, pivot), 0)
+        others = work[1:, 1:] - work[1:, :1] * row[None, :]
+        return jnp.pad(others, ((0, 1), (0, 1))), jnp.minimum(smallest, pivot)
+
+    start = scaled, jnp.zeros((), M.dtype)
+    _, smallest = jax.lax.fori_loop(np.int32(0), np.int32(n), trip, start)
+    return ~((smallest < -tolerance) | coupled)
 
 
 def _with_constraints(M: Float[Array, "n n"], C: Float[Array, "m n"]) -> Float[Array, "n n"]:

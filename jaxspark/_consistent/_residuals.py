@@ -121,20 +121,6 @@ def constraint_jacobian(
     return value_and_jacobian(lambda z: velocity_constraints(system, t, y, z), z)[1]
 
 
-def residuals_and_jacobian(
-    system: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
-) -> tuple[tuple[Array, Array, Array], Float[Array, "m nz"] | None]:
-    """`(g, gdot, k)` at a state, and `C = [g_y v_z; k_z]`, of which values are a part.
-
-    `C` is `None` of a system of blocks.
-    """
-    if system.blocks is not None or system.nlam + system.npsi == 0:
-        values = flat_residuals(system, t, y, z)
-        return values, None if system.blocks is not None else jnp.zeros((0, system.nz), z.dtype)
-    rest, C = value_and_jacobian(lambda z: velocity_constraints(system, t, y, z), z)
-    return (system.holonomic(t, y), rest[: system.nlam], rest[system.nlam :]), C
-
-
 def constraint_rank(
     system: AbstractConstrainedSystem,
     t: RealScalarLike,

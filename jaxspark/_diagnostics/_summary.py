@@ -12,7 +12,6 @@ from .._consistent import (
     describe_mass,
     describe_rank,
     faults,
-    residuals_and_jacobian,
     sound_mass,
 )
 from .._custom_types import Args, State
@@ -53,8 +52,7 @@ def summary(
         lines.append(f"Largest residuals at t = {float(t):g}: {told}.")
     if flat.structure is not None:
         lines.append(f"Solved in {flat.structure.pattern.size} blocks where it is large.")
-    _, C = residuals_and_jacobian(flat, t, flat_y, flat_z)
-    if not bool(sound_mass(flat, t, flat_y, flat_z, C)):
+    if not bool(sound_mass(flat, t, flat_y, flat_z)):
         lines.append(
             "The mass matrix is not symmetric, or not positive definite where velocities are free. "
             + describe_mass(system, t, y, z, args)

@@ -12,7 +12,7 @@ from .._custom_types import Args, FloatScalar, State
 from .._driver import OVER, Problem, Progress, Rows, Tolerances, trajectory
 from .._implicit import nan_derivatives, stop_gradient
 from .._results import RESULTS
-from .._rollout import are_consistent, every, initial_result, Solution, Statistics
+from .._rollout import every, initial_result, Solution, Statistics
 from .._system import AbstractConstrainedSystem, FlatSystem, flatten
 from ._dense import Recorded
 from ._events import Event
@@ -65,7 +65,8 @@ def solve_motion(
     t0, t1 = times
     flat, y, z = flatten(system, t0, y0, z0, args)
     integrator.check(flat)
-    initial, first = initial_result(flat, t0, y, z, wanted.consistency_tol)
+    initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
+    first = initial_result(flat, t0, y, z, initial, wanted.consistency_tol)
     own, size = integrator.prepared(flat), wanted.max_steps
     happens, of_events = None, None
     if events:
@@ -100,11 +101,10 @@ def _uncontradicted(
     flat: FlatSystem, end: Progress, tolerance: float | None, result: RESULTS
 ) -> RESULTS:
     """Least squares solve contradictory constraints, which then are not satisfied at the end."""
-    if tolerance is None:
-        return result
     y, z = end.x[: flat.ny], end.x[flat.ny :]
     residuals = ConstraintResiduals(*stop_gradient(flat_residuals(flat, end.t, y, z)))
-    violated = ~are_consistent(y, z, residuals, tolerance)
+    there = initial_result(flat, end.t, y, z, residuals, tolerance)
+    violated = there == RESULTS.inconsistent_initial_values
     failed = (result == RESULTS.successful) & violated
     return RESULTS.where(failed, RESULTS.projection_failed, result)
 

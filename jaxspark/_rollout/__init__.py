@@ -4,7 +4,6 @@ from ._density import StepDensity as StepDensity
 from ._errors import raise_on_failure as raise_on_failure, SolveError as SolveError
 from ._explain import explain as explain
 from ._initial import (
-    are_consistent as are_consistent,
     consistency_tolerance as consistency_tolerance,
     initial_result as initial_result,
     largest as largest,

@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._consistent import ConstraintResiduals, residuals_and_jacobian, sound_mass
-from .._custom_types import BoolScalar, FloatScalar
-from .._implicit import stop_gradient
+from .._consistent import ConstraintResiduals, sound_mass
+from .._custom_types import FloatScalar
 from .._results import RESULTS
 from .._system import FlatSystem
 
@@ -24,37 +23,25 @@ def initial_result(
     t0: FloatScalar,
     y: Float[Array, " ny"],
     z: Float[Array, " nz"],
+    initial: ConstraintResiduals,
     tolerance: float | None,
-) -> tuple[ConstraintResiduals, RESULTS]:
-    """The residuals of initial values, and whether these are finite and, unless the tolerance is
-    `None`, consistent, and whether the mass matrix is one there.
+) -> RESULTS:
+    """Whether initial values are finite and, unless the tolerance is `None`, consistent.
 
-    No derivative flows through it.
+    And whether the mass matrix is one there.
     """
-    values, C = residuals_and_jacobian(system, t0, y, z)
-    initial, C = stop_gradient((ConstraintResiduals(*values), C))
-    sound = sound_mass(system, t0, y, z, C)
-    result = RESULTS.where(sound, RESULTS.successful, RESULTS.mass_not_positive)
-    if tolerance is not None:
-        consistent = are_consistent(y, z, initial, tolerance)
-        result = RESULTS.where(consistent, result, RESULTS.inconsistent_initial_values)
-    finite = jnp.isfinite(
-        sum((largest(x) for x in (z, initial.g, initial.gdot, initial.k)), largest(y))
+    result = RESULTS.where(
+        sound_mass(system, t0, y, z), RESULTS.successful, RESULTS.mass_not_positive
     )
-    return initial, RESULTS.where(finite & jnp.isfinite(t0), result, RESULTS.nonfinite)
-
-
-def are_consistent(
-    y: Float[Array, " ny"],
-    z: Float[Array, " nz"],
-    residuals: ConstraintResiduals,
-    tolerance: float,
-) -> BoolScalar:
-    """Whether a state is on the constraints."""
+    g, gdot, k = initial.g, initial.gdot, initial.k
     in_y, in_z = largest(y), largest(z)
-    bound = tolerance * (1 + jnp.maximum(in_y, in_z))
-    consistent = largest(residuals.g) <= tolerance * (1 + in_y)
-    return consistent & (largest(residuals.gdot) <= bound) & (largest(residuals.k) <= bound)
+    if tolerance is not None:
+        bound = tolerance * (1 + jnp.maximum(in_y, in_z))
+        consistent = largest(g) <= tolerance * (1 + in_y)
+        consistent = consistent & (largest(gdot) <= bound) & (largest(k) <= bound)
+        result = RESULTS.where(consistent, result, RESULTS.inconsistent_initial_values)
+    finite = jnp.isfinite(in_y + in_z + largest(g) + largest(gdot) + largest(k))
+    return RESULTS.where(finite & jnp.isfinite(t0), result, RESULTS.nonfinite)
 
 
 def consistency_tolerance(consistency_tol: Any, dtype: Any) -> float | None:

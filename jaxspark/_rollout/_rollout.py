@@ -7,11 +7,13 @@ import jax
 import jax.numpy as jnp
 
 from .._consistent import (
+    ConstraintResiduals,
     flat_multipliers,
+    flat_residuals,
     Multipliers,
 )
 from .._custom_types import Args, State
-from .._implicit import nan_derivatives
+from .._implicit import nan_derivatives, stop_gradient
 from .._kkt import LinearSolver
 from .._results import RESULTS
 from .._step import check_newton, NewtonOptions
@@ -19,7 +21,6 @@ from .._system import AbstractConstrainedSystem, flatten
 from .._tableau import RolloutMethod
 from ._density import Clock, growth, start_clock
 from ._given import GivenTimes, Place
-from ._initial import initial_result
 from ._scan import advance_by, scan_steps, Settings, start, time
 from ._segments import checked, Checkpoint, keep_stages
 from ._solution import Solution
@@ -68,13 +69,13 @@ def solve_by_steps(
 @eqx.filter_jit
 def _rollout(system, method, y0, z0, args, t0, h, pace, settings: Settings) -> Solution:
     flat, y, z = flatten(system, t0, y0, z0, args)
-    initial, first = initial_result(flat, t0, y, z, settings.consistency_tol)
+    initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t0, y, z)))
     clock = grow = given = None
     if isinstance(pace, GivenTimes):
         clock, given = Place(t0, jnp.zeros((), jnp.int32)), pace
     elif pace is not None:
         clock, grow = start_clock(pace, flat, t0, y, args), growth(pace, flat, args)
-    carry = start(flat, method, t0, y, z, h, first, settings, clock)
+    carry = start(flat, method, t0, y, z, h, initial, settings, clock)
     advance = advance_by(flat, method, t0, h, settings, grow, given, start=carry)
     advance = keep_stages(advance, settings.checkpoint)
     carry, (ts, ys, zs, late) = scan_steps(advance, carry, t0, h, settings)

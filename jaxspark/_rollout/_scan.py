@@ -17,7 +17,7 @@ from .._system import FlatSystem
 from .._tableau import RolloutMethod
 from ._density import Clock, Growth
 from ._given import GivenTimes, Place
-from ._initial import largest
+from ._initial import initial_result, largest
 from ._parts import whole_step
 from ._segments import Checkpoint, segment_length, segmented_scan
 from ._solution import Statistics
@@ -50,11 +50,12 @@ class Settings(eqx.Module):
     linear_solver: LinearSolver | None
 
 
-def start(flat, method, t0, y, z, h, first, settings, clock) -> Carry:
-    """The state of the scan before the first step, with the verdict `first` on initial values."""
+def start(flat, method, t0, y, z, h, initial, settings, clock) -> Carry:
+    """The state of the scan before the first step, with the verdict on initial values."""
     result = RESULTS.successful
     if settings.num_steps > 0:
         result = RESULTS.where(h == 0, RESULTS.zero_step_size, result)
+    first = initial_result(flat, t0, y, z, initial, settings.consistency_tol)
     result = RESULTS.where(first == RESULTS.successful, result, first)
     result = RESULTS.where(jnp.isfinite(h), result, RESULTS.nonfinite)
     zero, none = jnp.zeros((), jnp.int32), jnp.zeros((), y.dtype)

@@ -7,7 +7,9 @@ import jax
 import jax.core
 import jax.numpy as jnp
 
+from .._consistent import ConstraintResiduals, flat_residuals
 from .._custom_types import Args, FloatScalar, IntScalar, RealScalarLike, State
+from .._implicit import stop_gradient
 from .._results import RESULTS
 from .._rollout import consistency_tolerance, initial_result
 from .._system import AbstractConstrainedSystem, as_args, as_state, flatten
@@ -106,7 +108,8 @@ def _damp(
     (t, h), (rtol, atol) = times, tolerances
     flat, y, z = flatten(system, t, y0, z0, args)
     euler = ggl_coefficients(RadauIIA(1).tableau)
-    _, result = initial_result(flat, t, y, z, consistency_tol)
+    initial = ConstraintResiduals(*stop_gradient(flat_residuals(flat, t, y, z)))
+    result = initial_result(flat, t, y, z, initial, consistency_tol)
     iterations = jnp.zeros((), jnp.int32)
     for _ in range(num_steps):
         weights = Weights(atol + rtol * jnp.abs(y), atol + rtol * jnp.abs(z))
