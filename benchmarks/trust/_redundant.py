@@ -183,6 +183,8 @@ def redundancy(tiny: bool) -> Iterator[Figure]:
             found = differences(case, method)
             if not tiny:
                 found["gradient"] = gradient_difference(case, method)
+            # A process may hold some hundred compiled programs, no more.
+            jax.clear_caches()
             words = ", ".join(f"{what} {value:.1e}" for what, value in found.items())
             yield note(f"redundant constraints, {case}, {name}", words)
             # NaN stays.
