@@ -125,6 +125,16 @@ def test_tables(solution, batch, tmp_path):
     pd.testing.assert_frame_equal(pictures.to_pandas(batch, lane=2), lanes.loc[2])
 
 
+def test_datasets(solution, batch):
+    one, many = pictures.to_xarray(solution), pictures.to_xarray(batch)
+    assert one["y"].dims == ("time", "y_0")
+    np.testing.assert_array_equal(one["y"].sel(time=2.0), solution.ys[-1])
+    np.testing.assert_array_equal(one["lam"], solution.multipliers.lam)
+    assert many["z"].dims == ("lane", "time", "z_0")
+    np.testing.assert_array_equal(many["z"], batch.zs)
+    np.testing.assert_array_equal(many["t"], batch.ts)
+
+
 def test_names_of_pytrees(tmp_path):
     system = jaxspark.MechanicalSystem(
         lambda t, y, args: jnp.eye(3), lambda t, y, z, args: jax.tree.map(jnp.zeros_like, z)

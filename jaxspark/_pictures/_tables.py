@@ -67,7 +67,7 @@ def to_xarray(solution: Any) -> Any:
     if less than two states are saved, or while a program is traced.
     """
     try:
-        import xarray as xr  # pyright: ignore[reportMissingImports]
+        import xarray as xr
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("to_xarray needs xarray: pip install xarray.") from error
     solution = known(solution)

@@ -1,0 +1,24 @@
+import jax
+import jax.numpy as jnp
+
+import jaxspark
+from jaxspark import fit
+
+
+jax.config.update("jax_enable_x64", True)
+
+spring = jaxspark.MechanicalSystem(
+    lambda t, q, args: jnp.eye(1), lambda t, q, v, args: -args["stiffness"] * q
+)
+observe = lambda t, q, v, lam, psi, args: {"place": q[0]}
+start = fit.Start(jnp.ones(1), jnp.zeros(1), unknown="nothing")
+model = fit.Model(
+    spring, observe, {"stiffness": fit.positive(3.0, "N/m")}, start, 0.1, loss=fit.Cauchy()
+)
+times = jnp.linspace(0.0, 3.0, 31)
+noise = 0.01 * jax.random.normal(jax.random.key(0), (31,)).at[::6].set(50.0)
+record = fit.record(times, {"place": jnp.cos(2 * times) + noise})
+
+found = fit.estimate(model, record, progress=False)
+print(found.values, found.errors, found.sigma)  # six of the samples are off by 0.5
+assert abs(found.values["stiffness"] - 4.0) < 4 * found.errors["stiffness"] < 0.2

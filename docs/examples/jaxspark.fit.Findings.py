@@ -1,0 +1,24 @@
+import jax
+import jax.numpy as jnp
+
+import jaxspark
+from jaxspark import fit
+
+
+jax.config.update("jax_enable_x64", True)
+
+spring = jaxspark.MechanicalSystem(
+    lambda t, q, args: jnp.eye(1), lambda t, q, v, args: -args["stiffness"] * q
+)
+observe = lambda t, q, v, lam, psi, args: {"place": q[0]}
+start = fit.Start(jnp.ones(1), jnp.zeros(1), unknown="nothing")
+model = fit.Model(spring, observe, {"stiffness": fit.positive(3.0, "N/m")}, start, step=0.1)
+times = jnp.linspace(0.0, 3.0, 31)
+noise = 0.01 * jax.random.normal(jax.random.key(0), (2, 31))
+record, other = (fit.record(times, {"place": jnp.cos(2 * times) + own}) for own in noise)
+found = fit.estimate(model, record, progress=False)
+
+findings = found.findings(held_out=other)
+print(findings.message, findings.estimates[0].value, findings.criteria.bic)
+print([(trial.name, trial.held_out) for trial in findings.trials])
+assert findings.converged and 0.6 < findings.hold_out.ratio < 1.4

@@ -1,0 +1,36 @@
+"""
+Pendulum on an elliptic slider
+==============================
+
+A bead slides on an ellipse without friction, and a pendulum hangs from it.
+"""
+
+import jax
+import jax.numpy as jnp
+
+import jaxspark
+from jaxspark import pictures
+
+
+jax.config.update("jax_enable_x64", True)
+
+AXES, LENGTH = jnp.array([1.0, 0.5]), 0.8  # of the ellipse, halved, and of the rod (m)
+
+
+def lagrangian(t, q, v, args):  # bead and bob, of 1 kg each
+    return 0.5 * jnp.sum(v**2) - 9.81 * jnp.sum(q[:, 1])
+
+
+def constraints(t, q, args):
+    bead, bob = q
+    return jnp.stack([jnp.linalg.norm(bead / AXES) - 1.0, jnp.linalg.norm(bob - bead) - LENGTH])
+
+
+angle = jnp.linspace(0.0, 2 * jnp.pi, 61)
+ellipse = AXES * jnp.stack([jnp.cos(angle), jnp.sin(angle)], 1)
+
+system = jaxspark.LagrangianSystem(lagrangian, holonomic=constraints)
+guess = jnp.array([[0.9, 0.25], [1.6, 0.5]])
+start = jaxspark.project(system, 0.0, guess, jnp.zeros((2, 2)))
+motion = jaxspark.solve(system, start.y, start.z, t1=4.0, ts=jnp.linspace(0, 4, 201))
+film = pictures.animate(motion, lambda t, q: {"ellipse": ellipse, "rod": q}, trace="rod", seconds=6)

@@ -1,0 +1,103 @@
+"""The site's code runs, its examples hold, and its pages know every message of the library."""
+
+import pathlib
+import re
+import sys
+
+import jax
+import matplotlib.pyplot as plt
+import pytest
+
+from helpers import thorough
+
+
+ROOT = pathlib.Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "_extensions"))
+
+import error_coverage  # noqa: E402
+import reference_pages  # noqa: E402
+
+
+MADE = {"_build", "learn", "mechanisms", "reference", "errors"}
+PAGES = [
+    path
+    for path in sorted(DOCS.rglob("*.md"))
+    if not MADE & set(path.relative_to(DOCS).parts) and "```python" in path.read_text("utf-8")
+]
+EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
+SCRIPTS = sorted((DOCS / "gallery").glob("plot_*.py"))
+# What the others need is tested by these; each compiles a program of its own.
+ALWAYS = ("start", "inconsistent-start", "jaxspark.Event", "jaxspark.fit.record")
+
+
+def cases(paths):
+    return [
+        pytest.param(path, id=path.stem) if path.stem in ALWAYS else thorough(path, id=path.stem)
+        for path in paths
+    ]
+
+
+@pytest.fixture
+def elsewhere(monkeypatch, tmp_path):
+    """What a page writes or sets goes with it."""
+    monkeypatch.chdir(tmp_path)
+    before = jax.config.values["jax_enable_x64"]
+    yield
+    jax.config.update("jax_enable_x64", before)
+    plt.close("all")
+
+
+def run(code, name):
+    names = {"__name__": name}
+    exec(compile(code, name, "exec"), names)
+    return names
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("path", cases(PAGES))
+def test_code_of_a_page_runs(path):
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", path.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    run("\n".join(blocks), path.stem)
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("path", cases(EXAMPLES))
+def test_examples_of_the_reference(path):
+    run(path.read_text("utf-8"), path.stem)
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("path", cases(SCRIPTS))
+def test_scripts_of_the_gallery(path):
+    from jaxspark.pictures import Animation
+
+    names = run(path.read_text("utf-8"), path.stem)
+    assert any(isinstance(value, Animation) for value in names.values())
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_scripts_are_short(path):
+    code = path.read_text("utf-8").split('"""', 2)[2]
+    assert sum(bool(line.strip()) for line in code.splitlines()) <= 40
+
+
+def test_every_public_name_has_an_example():
+    pages = reference_pages.pages()
+    assert len(pages) > 150
+    wanted = {reference_pages.stem(name, value) for name, value in pages.items()}
+    assert {path.stem for path in EXAMPLES} == wanted
+    assert len({name.lower() for name in wanted}) == len(wanted)
+
+
+def test_every_message_has_a_section():
+    assert not error_coverage.missing(ROOT / "jaxspark", DOCS / "errors")
+
+
+def test_every_recipe_is_listed():
+    listed = (DOCS / "howto" / "index.md").read_text("utf-8").split()
+    recipes = {path.stem for path in (DOCS / "howto").glob("*.md")} - {"index"}
+    assert len(recipes) >= 30
+    assert recipes <= set(listed)
