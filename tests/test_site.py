@@ -28,7 +28,7 @@ PAGES = [
 EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
 SCRIPTS = sorted((DOCS / "gallery").glob("plot_*.py"))
 # What the others need is tested by these; each compiles a program of its own.
-ALWAYS = ("start", "inconsistent-start", "jaxspark.Event", "jaxspark.fit.record")
+ALWAYS = ("start", "jaxspark.Event", "jaxspark.fit.record")
 
 
 def cases(paths):
