@@ -1,7 +1,9 @@
 """The site's code runs, its examples hold, and its pages know every message of the library."""
 
+import os
 import pathlib
 import re
+import subprocess
 import sys
 
 import jax
@@ -19,11 +21,12 @@ import error_coverage  # noqa: E402
 import reference_pages  # noqa: E402
 
 
-MADE = {"_build", "learn", "mechanisms", "reference", "errors"}
+# Made when the site is built; or without code but for a line or two that a reader completes.
+APART = {"_build", "learn", "mechanisms", "reference", "errors", "errors.md"}
 PAGES = [
     path
     for path in sorted(DOCS.rglob("*.md"))
-    if not MADE & set(path.relative_to(DOCS).parts) and "```python" in path.read_text("utf-8")
+    if not APART & set(path.relative_to(DOCS).parts) and "```python" in path.read_text("utf-8")
 ]
 EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
 SCRIPTS = sorted((DOCS / "gallery").glob("plot_*.py"))
@@ -38,13 +41,24 @@ def cases(paths):
     ]
 
 
+# What a user has, unless told otherwise.
+AS_USERS_HAVE_IT = {
+    "jax_enable_x64": False,
+    "jax_numpy_dtype_promotion": "standard",
+    "jax_numpy_rank_promotion": "allow",
+}
+
+
 @pytest.fixture
 def elsewhere(monkeypatch, tmp_path):
     """What a page writes or sets goes with it."""
     monkeypatch.chdir(tmp_path)
-    before = jax.config.values["jax_enable_x64"]
+    before = {name: jax.config.values[name] for name in AS_USERS_HAVE_IT}
+    for name, value in AS_USERS_HAVE_IT.items():
+        jax.config.update(name, value)
     yield
-    jax.config.update("jax_enable_x64", before)
+    for name, value in before.items():
+        jax.config.update(name, value)
     plt.close("all")
 
 
@@ -63,19 +77,30 @@ def test_code_of_a_page_runs(path):
     run("\n".join(blocks), path.stem)
 
 
-@pytest.mark.usefixtures("elsewhere")
+SHOWS = """
+import runpy, sys
+names = runpy.run_path(sys.argv[1])
+from jaxspark.pictures import Animation
+assert any(isinstance(value, Animation) for value in names.values())
+"""
+
+
+def as_a_user(arguments, folder):
+    """In a process of its own, without the checks of these tests, in an empty folder."""
+    command = [sys.executable, "-W", "error", *arguments]
+    env = os.environ | {"MPLBACKEND": "agg"}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 @pytest.mark.parametrize("path", cases(EXAMPLES))
-def test_examples_of_the_reference(path):
-    run(path.read_text("utf-8"), path.stem)
+def test_examples_of_the_reference(path, tmp_path):
+    as_a_user([str(path)], tmp_path)
 
 
-@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("path", cases(SCRIPTS))
-def test_scripts_of_the_gallery(path):
-    from jaxspark.pictures import Animation
-
-    names = run(path.read_text("utf-8"), path.stem)
-    assert any(isinstance(value, Animation) for value in names.values())
+def test_scripts_of_the_gallery(path, tmp_path):
+    as_a_user(["-c", SHOWS, str(path)], tmp_path)
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
