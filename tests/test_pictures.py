@@ -163,6 +163,8 @@ def test_errors(solution, batch):
         pictures.animate(batch, lambda t, y: {"a": y[None]})
     with pytest.raises(ValueError, match="this is a single one"):
         pictures.animate(solution, lambda t, y: {"a": y[None]}, lane=0)
+    with pytest.raises(ValueError, match="must be positive; got 2.0, 0 and 320"):
+        pictures.animate(solution, lambda t, y: {"a": y[None]}, fps=0)
     with pytest.raises(TypeError, match="must return a dictionary"):
         pictures.animate(solution, lambda t, y: y)
     with pytest.raises(TypeError, match="must be a function"):

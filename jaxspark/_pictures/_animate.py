@@ -130,6 +130,10 @@ def animate(
     solution = one_motion(solution, lane)
     duration = abs(float(solution.ts[-1] - solution.ts[0]))
     seconds = min(max(duration, 2.0), 10.0) if seconds is None else seconds
+    if not (seconds > 0 and fps > 0 and pixels > 0):
+        raise ValueError(
+            f"seconds, fps and pixels must be positive; got {seconds}, {fps} and {pixels}."
+        )
     count = max(2, round(float(seconds * fps)))
     lines = _drawn(solution, shape, count)
     traced = (trace,) if isinstance(trace, str) else tuple(trace)

@@ -56,11 +56,16 @@ def groups(solution: Any) -> dict[str, dict[str, np.ndarray]]:
     Each has the shape `(n,)`, or `(lanes, n)` of a batch. An array of several entries gives a
     column for each: `y[0]`, or `y['crank'][0]` of a PyTree.
     """
-    parts: dict[str, Any] = {"y": solution.ys, "z": solution.zs}
-    if solution.multipliers is not None:
-        parts |= {"lam": solution.multipliers.lam, "psi": solution.multipliers.psi}
     axes = solution.ts.ndim
-    return {name: _of_tree(name, tree, axes) for name, tree in parts.items()}
+    return {name: _of_tree(name, tree, axes) for name, tree in parts(solution).items()}
+
+
+def parts(solution: Solution) -> dict[str, Any]:
+    """The PyTrees of `y`, `z` and the multipliers that were saved, by name."""
+    trees: dict[str, Any] = {"y": solution.ys, "z": solution.zs}
+    if solution.multipliers is not None:
+        trees |= {"lam": solution.multipliers.lam, "psi": solution.multipliers.psi}
+    return trees
 
 
 def _of_tree(name: str, tree: Any, axes: int) -> dict[str, np.ndarray]:

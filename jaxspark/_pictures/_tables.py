@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ._columns import groups, known, one_motion
+from ._columns import groups, known, one_motion, parts
 
 
 def to_csv(solution: Any, path: str | pathlib.Path, *, lane: int | None = None) -> None:
@@ -73,10 +73,7 @@ def to_xarray(solution: Any) -> Any:
     solution = known(solution)
     dims = ("lane", "time")[-solution.ts.ndim :]
     variables: dict[str, Any] = {"t": (dims, np.asarray(solution.ts))}
-    parts: dict[str, Any] = {"y": solution.ys, "z": solution.zs}
-    if solution.multipliers is not None:
-        parts |= {"lam": solution.multipliers.lam, "psi": solution.multipliers.psi}
-    for name, tree in parts.items():
+    for name, tree in parts(solution).items():
         for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
             label = name + jax.tree_util.keystr(path)
             own = tuple(f"{label}_{axis}" for axis in range(leaf.ndim - len(dims)))
