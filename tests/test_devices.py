@@ -144,7 +144,7 @@ def test_misuse():
         over(jnp.sin, devices=[0])
     with pytest.raises(ValueError, match=r"type Auto: make it by jax.sharding.Mesh\(devices"):
         over(jnp.sin, devices=jax.make_mesh((1,), ("a",), (jax.sharding.AxisType.Explicit,)))
-    with pytest.raises(ValueError, match="there are batches of 3, 4"):
+    with pytest.raises(ValueError, match="one batch size; got batches of 3, 4"):
         over(jnp.add)(x, jnp.ones(4))
     with pytest.raises(ValueError, match="got none"):
         over(jnp.sin, in_axes=None)(x)

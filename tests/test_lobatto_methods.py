@@ -103,7 +103,7 @@ def test_the_decoupling_is_that_of_psi_alone():
 
 @pytest.mark.parametrize("s", range(2, 9))
 def test_iiia_for_psi_is_refused(s):
-    words = r"IIIA: .* do not determine their multipliers .* is singular.* Take B, C, C\* or D"
+    words = r"by IIIA, .* do not determine their multipliers .* is singular.* Take B, C, C\* or D"
     with pytest.raises(ValueError, match=words):
         Lobatto(s, psi="A")
 
