@@ -1,5 +1,6 @@
 """The site's code runs, its examples hold, and its pages know every message of the library."""
 
+import importlib.metadata
 import os
 import pathlib
 import re
@@ -22,7 +23,8 @@ import reference_pages  # noqa: E402
 
 
 # Made when the site is built; or without code but for a line or two that a reader completes.
-APART = {"_build", "learn", "mechanisms", "reference", "errors", "errors.md"}
+# The tour has tests of its own.
+APART = {"_build", "learn", "mechanisms", "reference", "errors", "errors.md", "tour.md"}
 PAGES = [
     path
     for path in sorted(DOCS.rglob("*.md"))
@@ -126,3 +128,11 @@ def test_every_recipe_is_listed():
     recipes = {path.stem for path in (DOCS / "howto").glob("*.md")} - {"index"}
     assert len(recipes) >= 30
     assert recipes <= set(listed)
+
+
+def test_one_version():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    (version,) = re.findall(r"^version: (.*)$", citation, re.MULTILINE)
+    assert version == importlib.metadata.version("jaxspark")
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert re.search(r"^## \[(.*?)\]", changelog, re.MULTILINE)[1] == version
