@@ -22,6 +22,9 @@ def main() -> None:
     names: dict = {}
     exec(code, names)
     names["figure"].savefig(TO / "pendulum.svg", metadata={"Date": None})
+    lines = (TO / "pendulum.svg").read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line.rstrip() for line in lines)
+    (TO / "pendulum.svg").write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -35,11 +35,7 @@ def in_windows(
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
-        lanes_of(args)
-
-        def run(args):
-            return jax.lax.map(lambda lane: function(*lane), args, batch_size=size)
-
+        run = functools.partial(_by_windows, function, size, lanes_of(args))
         if cost is None:
             return run(args)
         costs = jax.lax.stop_gradient(jax.vmap(cost)(*args))
@@ -51,6 +47,30 @@ def in_windows(
         return jax.tree.map(lambda x: x[back], run(sorted_args))
 
     return call
+
+
+def _by_windows(function: Callable[..., Any], size: int, count: int, args: tuple[Any, ...]) -> Any:
+    """A loop over whole windows, and what is left; `jax.lax.map` cannot return empty arrays."""
+    windows, together = count // size, jax.vmap(function)
+    if not windows:
+        return together(*args)
+    whole = windows * size
+
+    def split(x):
+        return x[:whole].reshape(windows, size, *x.shape[1:])
+
+    def join(x):
+        return x.reshape(whole, *x.shape[2:])
+
+    args = jax.tree.map(jnp.asarray, args)
+    _, found = jax.lax.scan(
+        lambda _, window: (None, together(*window)), None, jax.tree.map(split, args)
+    )
+    found = jax.tree.map(join, found)
+    if whole == count:
+        return found
+    left = together(*jax.tree.map(lambda x: x[whole:], args))
+    return jax.tree.map(lambda one, other: jnp.concatenate([one, other]), found, left)
 
 
 def require_lanes(what: str, size: Any) -> None:

@@ -11,6 +11,7 @@ import jax
 import matplotlib.pyplot as plt
 import pytest
 
+import fragments
 from helpers import thorough
 
 
@@ -77,6 +78,34 @@ def test_code_of_a_page_runs(path):
         r"^```python\n(.*?)^```$", path.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
     run("\n".join(blocks), path.stem)
+
+
+FRAGMENTS = [
+    path
+    for path in [DOCS / "errors.md", *sorted((DOCS / "errors").glob("*.md"))]
+    if "```python" in path.read_text("utf-8")
+]
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("path", [thorough(path, id=path.stem) for path in FRAGMENTS])
+def test_lines_on_errors_run(path):
+    """Each for itself, with what such lines speak of."""
+    jax.config.update("jax_enable_x64", True)
+    fragments.write_files(fragments.names()["frame"])
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", path.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    for block in blocks:
+        exec(compile(block, path.stem, "exec"), fragments.names_for(block))
+
+
+def test_no_code_is_left_out():
+    """All pages with code are among those whose code runs."""
+    every = {path for path in DOCS.rglob("*.md") if "```python" in path.read_text("utf-8")}
+    folders = {"_build", "learn", "mechanisms", "reference"}
+    made = {path for path in every if folders & {*path.relative_to(DOCS).parts}}
+    assert every - made == {*PAGES, *FRAGMENTS, DOCS / "tour.md"}
 
 
 SHOWS = """

@@ -55,6 +55,22 @@ def test_without_costs_lanes_keep_their_order():
     np.testing.assert_array_equal(found["b"], 2 * ANGLES)
 
 
+@pytest.mark.parametrize("size", [1, 3, 7, 10])
+def test_empty_arrays_and_keys_come_back(size):
+    """A `Solution` has empty arrays where nothing was saved."""
+    keys = jax.random.split(jax.random.key(0), 7)
+
+    def lane(x, key):
+        return {"x": x + jax.random.uniform(key), "none": jnp.zeros((0, 2)), "key": key}
+
+    expected = jax.vmap(lane)(LENGTHS, keys)
+    for cost in (None, lambda x, key: -x):
+        found = jaxspark.batch.in_windows(lane, size, cost=cost)(LENGTHS, keys)
+        assert found["none"].shape == (7, 0, 2)
+        np.testing.assert_array_equal(found["x"], expected["x"])
+        np.testing.assert_array_equal(*(jax.random.key_data(a["key"]) for a in (found, expected)))
+
+
 def test_derivatives_are_those_of_vmap():
     def loss(lengths, batched):
         return jnp.sum(batched(lambda x: jnp.sin(x) * x)(lengths) * jnp.arange(7.0))

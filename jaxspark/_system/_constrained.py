@@ -35,6 +35,11 @@ class AbstractConstrainedSystem(eqx.Module):
     no constraint `k`, no friction, and for `r` and `reaction` the ideal constraint forces
     `-(g_y v_z)^T lam` and `-k_z^T psi`.
 
+    A subclass has `f` and the others, or `None` for them, as fields or methods. Each is a pure JAX
+    function, and is called with `args` last: `f(t, y, z, args)` and `g(t, y, args)` for instance.
+    What it takes and returns is structured as [`jaxspark.ConstrainedSystem`][] says, which is the
+    one made of given functions.
+
     The paper has `f(t, y, z, psi)` in place of `f + reaction`. They are apart here because
     methods of Lobatto type may give them different coefficients. It has no `friction`, whose
     velocities Gauss and Radau IIA methods do not have where the constraints hold.

@@ -14,7 +14,10 @@ from ._transforms import as_float64, like
 
 
 class AbstractPrior(eqx.Module):
-    """What is known of physical values beforehand, each independent of the others."""
+    """What is known of physical values beforehand, each independent of the others.
+
+    A subclass says both functions, entry by entry and as JAX functions of values in their unit.
+    """
 
     @abc.abstractmethod
     def residual(self, value: Float[Array, "*shape"]) -> Float[Array, "*shape"]:

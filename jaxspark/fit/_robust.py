@@ -16,7 +16,10 @@ MOST_POWERS, HALVINGS = 14.0, 40
 
 
 class AbstractLoss(eqx.Module):
-    """A loss of residuals in multiples of their standard deviation."""
+    """A loss of residuals in multiples of their standard deviation.
+
+    A subclass says `rho(s)` and its derivative `weight(s)`; `scale` is there, and may be replaced.
+    """
 
     @abc.abstractmethod
     def rho(self, s: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -78,6 +81,13 @@ class Squares(AbstractLoss):
         present: Bool[Array, "n channels"],
         share: Float[Array, ""],
     ) -> Float[Array, " channels"]:
+        """The standard deviation of the noise of each channel: the root mean square.
+
+        **Arguments:** as of [`jaxspark.fit.AbstractLoss`][]. `share`: what the unknowns of a fit
+        leave of the degrees of freedom.
+
+        **Returns:** one for each channel, in its unit.
+        """
         squares = jnp.sum(jnp.where(present, difference**2, 0), 0)
         counts = jnp.maximum(jnp.sum(present, 0).astype(squares.dtype), 1)
         return jnp.sqrt(squares / (counts * share))
