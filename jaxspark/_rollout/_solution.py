@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from .._consistent import ConstraintResiduals, Multipliers
 from .._custom_types import FloatScalar, IntScalar, State
+from .._html import of_lines
 from .._results import RESULTS
 
 
@@ -180,11 +181,17 @@ class Solution(eqx.Module):
             lines.append(f"Reason{of_lanes}: {reason}")
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
+    def _has_numbers(self) -> bool:
+        """Not so while a function is traced, or of the structure of a solution."""
         known = jax.tree.leaves((self.ts, self.t1, self.result, self.stats))
-        if not all(isinstance(x, (jax.Array, np.ndarray)) for x in known) or any(
-            isinstance(x, jax.core.Tracer) for x in known
-        ):
+        arrays = all(isinstance(x, (jax.Array, np.ndarray)) for x in known)
+        return arrays and not any(isinstance(x, jax.core.Tracer) for x in known)
+
+    def _repr_html_(self) -> str | None:
+        return of_lines(repr(self)) if self._has_numbers() else None
+
+    def __repr__(self) -> str:
+        if not self._has_numbers():
             return super().__repr__()
         rows = f"{len(self)} saved states" if self.ts.ndim == 1 else f"lanes {self.t1.shape}"
         return f"Solution, {rows}\n{self.explain()}"

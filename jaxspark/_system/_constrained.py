@@ -1,10 +1,12 @@
 """The general problem: overdetermined differential-algebraic equations of index 2 and 3."""
 
+import dataclasses
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import equinox as eqx
 
 from .._custom_types import Function, State
+from .._html import in_words, table
 
 
 class Part(NamedTuple):
@@ -77,6 +79,14 @@ class AbstractConstrainedSystem(eqx.Module):
         k: eqx.AbstractVar[Function | None]
         reaction: eqx.AbstractVar[Function | None]
         friction: eqx.AbstractVar[Function | None]
+
+    def _repr_html_(self) -> str:
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return table(
+            type(self).__name__,
+            (),
+            [(name, in_words(value)) for name, value in fields.items() if value is not None],
+        )
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """The functions that the user gave, and what they should return.

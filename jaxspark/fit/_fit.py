@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from .._html import table
 from ._findings import Findings, Profile
 from ._levenberg import State
 from ._model import Model
@@ -24,8 +25,8 @@ from ._sensitivities import Sensitivities, simulated
 from ._suitable import as_records, check_units, complete, measured_only, needing_inputs
 
 
-# In one line.
-MOST_NAMED = 6
+# In one line, and in one table.
+MOST_NAMED, MOST_SHOWN = 6, 40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +61,17 @@ class Fit:
         count = len(self.records)
         of = f'"{self.model.title}", {count} record{"" if count == 1 else "s"}'
         return f"Fit({'; '.join([of, ', '.join(values) or 'no parameters', self.message])})"
+
+    def _repr_html_(self) -> str:
+        shared, errors = self.problem.shared, self.errors
+        rows = [
+            (name, f"{value:.6g}", f"{errors[name]:.2g}", unit)
+            for (name, value), unit in zip(self.values.items(), shared.units, strict=True)
+        ][:MOST_SHOWN]
+        more = len(self.names) - len(rows)
+        rows += [(f"{more} more", "", "", "")] if more else []
+        heads = ("parameter", "estimate", "standard error", "unit")
+        return table(f"{self.model.title}: {self.message}", heads, rows)
 
     @property
     def converged(self) -> bool:
