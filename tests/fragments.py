@@ -84,6 +84,22 @@ def chain():
     }
 
 
+def others():
+    """A skate, and the pendulum by its mass and forces."""
+    across = lambda q, v: jnp.atleast_1d(v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]))
+    skate = jaxspark.LagrangianSystem(
+        lambda t, q, v, args: 0.5 * jnp.sum(v**2) - 0.5 * q[1],
+        nonholonomic=lambda t, q, v, args: across(q, v),
+    )
+    mechanical = jaxspark.MechanicalSystem(
+        lambda t, q, args: args["mass"] * jnp.eye(2),
+        lambda t, q, v, args: args["mass"] * jnp.array([0.0, -9.81]),
+        holonomic=lambda t, q, args: jnp.linalg.norm(q) - args["length"],
+    )
+    start = {"y0": jnp.zeros(3), "z0": jnp.array([1.0, 0.0, 0.5])}
+    return {"skate": skate, "mechanical": mechanical, "of_skate": start}
+
+
 def data(solution, system):
     """A record of the pendulum's angle, a model of it, and the files that records come from."""
     times = np.asarray(solution.ts)
@@ -118,15 +134,19 @@ def write_files(frame):
     frame[["time_s", "angle"]].to_csv("swing.csv", index=False)
     both = pandas.concat([frame.assign(run="first"), frame.assign(run="second")])
     both[["time_s", "angle", "run"]].to_csv("all.csv", index=False)
-    frame.assign(**{"motor [Nm]": 0.0}).drop(columns="date").to_csv("run.csv", index=False)
+    frame.assign(**{"motor [Nm]": np.sin(frame["time_s"])}).drop(columns="date").to_csv(
+        "run.csv", index=False
+    )
     renamed.drop(columns="date").to_csv("log.csv", index=False, sep=";")
 
 
 def names_for(block):
-    """What a block speaks of: with a chain, `y0` and `z0` are the chain's."""
+    """What a block speaks of: `y0` and `z0` of a chain or a skate are theirs."""
     known = dict(names())
     known["frame"] = known["frame"].copy()
-    return known | (known["of_chain"] if re.search("multibody|count", block) else {})
+    if re.search("multibody|count", block):
+        return known | known["of_chain"]
+    return known | (known["of_skate"] if "skate" in block else {})
 
 
 @functools.cache
@@ -142,5 +162,5 @@ def names():
         "jaxspark": jaxspark,
         "fit": fit,
     }
-    known |= pendulum() | chain()
+    known |= pendulum() | chain() | others()
     return known | data(known["solution"], known["system"])

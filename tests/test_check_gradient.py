@@ -150,3 +150,20 @@ def test_failed_runs_and_wrong_input():
         check_gradient(lambda args: args * jnp.array(1j), 1.0)
     with pytest.raises(ValueError, match="returns no real array"):
         check_gradient(lambda args: 3, 1.0)
+
+
+def test_a_mass_that_cancels_is_no_alarm():
+    """Its derivatives are rounding errors, forward and in reverse, of which no two are alike."""
+
+    def run(args):
+        system = MechanicalSystem(
+            lambda t, q, args: args["m"] * jnp.eye(2),
+            lambda t, q, v, args: args["m"] * jnp.array([0.0, -9.81]),
+            holonomic=lambda t, q, args: jnp.linalg.norm(q) - 1.0,
+        )
+        y0 = jnp.array([1.0, 0.0])
+        ts = jnp.linspace(0.2, 1.0, 5)
+        return solve(system, y0, jnp.zeros(2), args, t1=1.0, ts=ts, throw=False)
+
+    (leaf,) = check_gradient(run, {"m": 1.3}).leaves
+    assert leaf.growth < 1e-12 and not leaf.verdict

@@ -98,8 +98,10 @@ def _certificate(
         args = jax.tree_util.tree_map_with_path(
             lambda path, x: spoil(x) if f"args{jax.tree_util.keystr(path)}" == spoiled else x, args
         )
+        own = args["own"]
+        at = jaxspark.project(mechanism.system, 0.0, start.y, start.z, own, throw=False)
         return jaxspark.solve(
-            mechanism.system, start.y, start.z, args["own"], t1=mechanism.t1 * args["time"],
+            mechanism.system, at.y, at.z, own, t1=mechanism.t1 * args["time"],
             ts=ts * args["time"], rtol=TOLERANCE, max_steps=MAX_STEPS, consistency_tol=None,
             throw=False,
         )  # fmt: skip

@@ -20,6 +20,8 @@ from ._program import Direction, is_parameter, Program, STEPS
 NEGLIGIBLE = 1e-4
 # Uncertainties of the differences, by which forward derivatives may differ from them.
 SPREAD = 10
+# Rounding errors of the largest result, by which forward and reverse may differ.
+ROUNDING = 1e3
 # Of the largest derivative: if most differences are less certain, they tell nothing.
 UNCERTAIN = 0.1
 # How many times as large as a relative change of a parameter that of the result may be.
@@ -168,8 +170,9 @@ def _checked(
     # What results reach nearby, for at these parameters a residual may be zero.
     seen = np.maximum(np.abs(program.at), np.max(np.abs(quotients * STEPS[:, None]), 0))
     largest = _of_groups(seen, program.groups)
-    # Rounding errors of differences by the step at which they are about as large as its own error.
-    noise = 10 * program.epsilon * largest / STEPS[3]
+    # Rounding errors of differences by the step at which they are about as large as its own error;
+    # and what is left of iterations when they end, which depends on parameters without effect.
+    noise = max(10 * program.epsilon / STEPS[3], program.epsilon ** (2 / 3)) * largest
     uncertainty = np.maximum(uncertainty, program.epsilon * largest)
     slopes = np.abs(differences) if forward is None else np.abs(forward)
     growth = float(np.max(slopes / np.maximum(largest, np.finfo(float).tiny)))
@@ -178,7 +181,7 @@ def _checked(
         wrong = abs(reverse - weights @ differences) > spread
         verdict = "WRONG IN REVERSE" if wrong or not np.isfinite(reverse) else ""
     else:
-        found = forward, differences, uncertainty, noise, quotients
+        found = forward, differences, uncertainty, noise, largest, quotients
         verdict = _verdict(program, found, total, reverse, growth, weights)
     return LeafCheck(
         name, total, reverse, float(weights @ differences), float(np.abs(weights) @ uncertainty),
@@ -195,19 +198,21 @@ def _of_groups(values: Vector, groups: np.ndarray) -> Vector:
 
 def _verdict(
     program: Program,
-    found: tuple[Vector, Vector, Vector, Vector, Float[np.ndarray, "k n"]],
+    found: tuple[Vector, Vector, Vector, Vector, Vector, Float[np.ndarray, "k n"]],
     total: float,
     reverse: float,
     growth: float,
     weights: Vector,
 ) -> str:
-    forward, differences, uncertainty, noise, quotients = found
+    forward, differences, uncertainty, noise, largest, quotients = found
     if not np.all(np.isfinite(forward)):
         return f"NOT FINITE{program.where(int(np.argmax(~np.isfinite(forward))))}"
     if not np.isfinite(reverse):
         return "NOT FINITE IN REVERSE"
     allowed = program.epsilon**0.5 * max(float(np.abs(weights) @ np.abs(forward)), abs(reverse))
-    if abs(total - reverse) > allowed + float(np.abs(weights) @ noise) * program.epsilon**0.5:
+    # Terms as large as the results may cancel, as those of a mass that has no effect do.
+    rounding = ROUNDING * program.epsilon * float(np.abs(weights) @ largest)
+    if abs(total - reverse) > allowed + rounding:
         return "FORWARD AND REVERSE DIFFER"
     flat = np.all(quotients[-2:] == 0, 0) & np.any(quotients != 0, 0)
     if np.any(flat & (np.abs(quotients[0]) > UNCERTAIN * np.max(np.abs(quotients)) + noise)):
