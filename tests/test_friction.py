@@ -297,3 +297,22 @@ def test_friction_is_for_lobatto(method):
     start = bead_start(0.3, 2.0, WIRE)
     with pytest.raises(ValueError, match="friction.*has none there. Use jaxspark.Lobatto"):
         jaxspark.rollout(BEAD, *start, WIRE, method=method, h=0.1, num_steps=1)
+
+
+def test_stiffly_accurate_stages_know_the_velocities_too():
+    """Every stage of `GGL` is on the constraints, and so takes `friction`, with its derivatives."""
+    start, method = arrays(*bead_start(0.3, 2.0, WIRE)), jaxspark.GGL(RadauIIA(3))
+
+    def run(mu):
+        options = {"t1": 1.0, "rtol": 1e-9, "atol": 1e-9, "multipliers": True, "throw": False}
+        return jaxspark.solve(BEAD, *start, WIRE | {"mu": mu}, method=method, **options)
+
+    end = run(jnp.asarray(WIRE["mu"]))
+    x, rate, _ = bead_motion([0.0, 1.0], WIRE)[:, -1]
+    y, z, lam, *_ = on_the_wire(*arrays(1.0, x, rate), WIRE)
+    np.testing.assert_allclose(end.y1, y, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(end.z1, z, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(end.multipliers.lam["wire"][-1], lam["wire"], rtol=0, atol=1e-7)
+    slope = jax.grad(lambda mu: run(mu).y1[0])(WIRE["mu"])
+    ends = [bead_motion([0.0, 1.0], WIRE | {"mu": WIRE["mu"] + h})[0, -1] for h in (1e-4, -1e-4)]
+    assert float(slope) == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-5)

@@ -141,7 +141,7 @@ class ConstrainedSystem(AbstractConstrainedSystem):
         that depends on them included, structured as `z`. Default `-k_z^T psi`.
     - `friction`: `friction(t, y, z, lam, args)`, forces of the holonomic constraints that
         depend on the velocities, too, as dry friction does, structured as `z`. Only for
-        [`jaxspark.Lobatto`][].
+        [`jaxspark.Lobatto`][] and [`jaxspark.GGL`][].
 
     **Raises:** `TypeError` if one of them is not callable, `ValueError` if there is `r` or
     `friction` without `g`, or `reaction` without `k`. Wrong shapes and dtypes are found where

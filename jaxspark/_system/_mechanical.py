@@ -48,7 +48,7 @@ class MechanicalSystem(AbstractMechanism):
     - `nonideal`: `nonideal(t, q, v, psi, args)`, a force that depends on the multipliers of
         the nonholonomic constraints, dry friction for instance, structured as `q`.
     - `friction`: `friction(t, q, v, lam, args)`, the same for the multipliers of the holonomic
-        constraints. Only for [`jaxspark.Lobatto`][].
+        constraints. Only for [`jaxspark.Lobatto`][] and [`jaxspark.GGL`][].
 
     **Raises:** `TypeError` if an argument is not a function, `ValueError` if `nonideal` is
     given without `nonholonomic`, or `friction` without `holonomic`.
