@@ -27,8 +27,8 @@ class LagrangianSystem(AbstractMechanism):
     - `nonideal`: `nonideal(t, q, v, psi, args)`, a force that depends on the multipliers of
         the nonholonomic constraints, dry friction for instance, structured as `q`.
     - `friction`: `friction(t, q, v, lam, args)`, the same for the multipliers of the holonomic
-        constraints. Only for [`jaxspark.Lobatto`][] and [`jaxspark.GGL`][]; for other methods such a
-        constraint can be given at the velocity level, as a nonholonomic one.
+        constraints. Only for [`jaxspark.Lobatto`][] and [`jaxspark.GGL`][]; for other methods
+        such a constraint can be given at the velocity level, as a nonholonomic one.
 
     **Raises:** `TypeError` if an argument is not a function, `ValueError` if `nonideal` is
     given without `nonholonomic`, or `friction` without `holonomic`.
