@@ -29,6 +29,7 @@ TOPICS = (
     "fresh",
     "real",
     "trust",
+    "docs",
 )
 
 
