@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
+html_context = {"default_mode": "auto"}
 html_title = "jaxspark"
 html_show_sourcelink = False
 html_static_path = ["_static"]
