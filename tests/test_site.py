@@ -165,3 +165,20 @@ def test_one_version():
     assert version == importlib.metadata.version("jaxspark")
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert re.search(r"^## \[(.*?)\]", changelog, re.MULTILINE)[1] == version
+
+
+def test_one_word_for_one_thing():
+    """Words that the vocabulary rules out are nowhere in texts, names and docstrings."""
+    rows = [line.split("|") for line in (DOCS / "vocabulary.md").read_text("utf-8").splitlines()]
+    out = [word.strip() for row in rows if len(row) == 6 for word in row[4].split(",")]
+    out = [word for word in out if word and word not in ("not", "---")]
+    assert len(out) > 10
+    made = {"_build", "learn", "mechanisms", "reference"}
+    texts = [path for path in DOCS.rglob("*.md") if not made & {*path.relative_to(DOCS).parts}]
+    texts += [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "jaxspark").rglob("*.py")]
+    pattern = re.compile(r"\b(" + "|".join(map(re.escape, out)) + r")\b", re.IGNORECASE)
+    found = {
+        (path.name, hit) for path in texts for hit in pattern.findall(path.read_text("utf-8"))
+        if path.name != "vocabulary.md" and path.parent.name != "coming_from"  # words of others
+    }  # fmt: skip
+    assert not found

@@ -1,4 +1,4 @@
-"""Linear solves to round-off with an approximate inverse, and their transposes."""
+"""Linear solves to rounding error with an approximate inverse, and their transposes."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar

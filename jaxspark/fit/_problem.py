@@ -175,7 +175,7 @@ def _tangents(model, records, states, args, links) -> Tangent:
     if len({(at.along_y.shape, at.along_z.shape) for at in found}) > 1:
         raise ValueError(
             "The starts of the records leave different numbers of degrees of freedom: one of the "
-            "guesses is at a singular configuration. Move it a little."
+            "guesses is at a singular position. Move it a little."
         )
     return jax.tree.map(lambda *x: jnp.stack(x), *found)
 
