@@ -53,6 +53,16 @@ def test_estimates(method, exact):
     assert f"Estimated error: up to {worst:g} tolerances." in repr(found)
 
 
+@pytest.mark.parametrize("method", [DOP853(), Gauss(3)], ids=repr)
+def test_steps_that_the_longest_limits(method, exact):
+    """All are as long as the longest: no tolerance, however small, would change them."""
+    options = {"rtol": 1e-2, "atol": 1e-2, "max_step": 0.05}
+    found = swing(method, **options)
+    assert found.stats.num_steps <= 202 and found.stats.num_rejected_steps == 0
+    true = np.asarray(found.ys - exact.ys)
+    assert np.max(np.abs(found.error.ys - true)) <= np.max(np.abs(true)) / 3
+
+
 def test_every_step_and_the_end():
     """Rows of steps, whose times the second motion gets; rows that repeat the end; and no rows."""
     rows = swing(save_every=1, ts=None, max_steps=256)

@@ -53,8 +53,11 @@ def by_steps(method: RolloutMethod, task: Task) -> Solution:
     )  # fmt: skip
 
 
-def motion_arguments(method: Any, task: Task) -> tuple[Any, ...]:
-    """Those of `solve_motion`, checked: steps follow from tolerances, or are of equal size."""
+def motion_arguments(method: Any, task: Task, shorter: float = 1.0) -> tuple[Any, ...]:
+    """Those of `solve_motion`, checked: steps follow from tolerances, or are of equal size.
+
+    - `shorter`: by how much the longest step is less than what is asked for.
+    """
     system, start, (t0, t1), options, tolerance = task
     dtype = jnp.result_type(*jax.tree.leaves(start[0]))
     t0 = 0.0 if t0 is None else t0
@@ -85,7 +88,7 @@ def motion_arguments(method: Any, task: Task) -> tuple[Any, ...]:
         _, atol = filled_tolerances(options.rtol, options.atol, dtype)
         if not isinstance(atol, jax.core.Tracer) and atol == 0:
             raise ValueError("jaxspark.GGL needs atol > 0: coordinates may pass through zero.")
-    return _as_arrays(integrator, longest, task, ts)
+    return _as_arrays(integrator, longest, task, ts, shorter)
 
 
 def _of_equal_steps(
@@ -102,7 +105,7 @@ def _of_equal_steps(
 
 
 def _as_arrays(
-    integrator: AbstractIntegrator, longest: Any, task: Task, ts: Any
+    integrator: AbstractIntegrator, longest: Any, task: Task, ts: Any, shorter: float
 ) -> tuple[Any, ...]:
     """With options as arrays: no values are compiled for."""
     system, start, times, options, tolerance = task
@@ -112,6 +115,7 @@ def _as_arrays(
         rtol, atol = filled_tolerances(rtol, atol, dtype)
     longest = longest if options.max_step is None else jnp.asarray(options.max_step, dtype)
     first = jnp.asarray(jnp.nan if options.first_step is None else options.first_step, dtype)
+    longest = longest / shorter
     tolerances = Tolerances(jnp.asarray(rtol, dtype), jnp.asarray(atol, dtype), longest)
     wanted = Wanted(
         options.save_every, isinstance(options.steps, EqualSteps), options.dense,

@@ -27,8 +27,9 @@ LOST = 100
 def global_error(solution: Solution, method: Any, task: Task) -> GlobalError:
     """Its estimate for a solution with steps that follow from tolerances.
 
-    The error is proportional to the tolerances: with those `r` times smaller, the difference of the
-    two solutions is `1 - 1/r` of it. No derivative flows through it. Rounding errors do not fall
+    The error is proportional to the tolerances, or to a power of the longest step where that limits
+    steps: with tolerances `r` times smaller, and a longest step to suit, the difference of the two
+    solutions is `1 - 1/r` of it. No derivative flows through it. Rounding errors do not fall
     with tolerances: where those are near them, estimates are too small by them.
 
     **Raises:** `ValueError` for steps whose sizes are known.
@@ -54,7 +55,9 @@ def global_error(solution: Solution, method: Any, task: Task) -> GlobalError:
         max_steps=None if steps is None else math.ceil(MORE_STEPS * steps) + 1,
         ts=options.ts if options.save_every is None else solution.ts, save_every=None,
     )  # fmt: skip
-    arguments = motion_arguments(method, stop_gradient(task._replace(options=finer)))
+    # Where the longest step limits all others, too, the second motion has steps of its own.
+    task = stop_gradient(task._replace(options=finer))
+    arguments = motion_arguments(method, task, shorter=MORE_STEPS)
     # Tolerances are limited by rounding errors.
     ratio = jnp.clip(jnp.where(rtol > 0, rtol / tighter, ratio), 2, ratio)
     return _compared(stop_gradient(solution), solve_motion(*arguments), rtol, atol, ratio)
