@@ -17,6 +17,10 @@ import zipfile
 
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Of a copy without its history, what of it is under version control is not known.
+UNDER_GIT = (ROOT / ".git").exists()
+# Caches and installed copies, which may lie in a checkout.
+NOT_SOURCES = {"__pycache__", "build", "dist", ".venv"}
 
 
 def run(*command: str | pathlib.Path, cwd: pathlib.Path = ROOT) -> str:
@@ -30,7 +34,8 @@ def run(*command: str | pathlib.Path, cwd: pathlib.Path = ROOT) -> str:
 
 def build(folder: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
     """The sdist, and the wheel made of it, with the time of the last commit in them."""
-    os.environ["SOURCE_DATE_EPOCH"] = run("git", "log", "-1", "--format=%ct").strip()
+    committed = run("git", "log", "-1", "--format=%ct").strip() if UNDER_GIT else "1577836800"
+    os.environ["SOURCE_DATE_EPOCH"] = committed
     run(sys.executable, "-m", "build", "--outdir", folder)
     (sdist,) = folder.glob("*.tar.gz")
     (wheel,) = folder.glob("*.whl")
@@ -46,10 +51,15 @@ def differences(found: set[str], wanted: set[str], what: str) -> None:
 
 def look_into(sdist: pathlib.Path, wheel: pathlib.Path) -> None:
     """The sdist has all that is under version control; the wheel the package and its licences."""
-    tracked = set(run("git", "ls-files").splitlines())
     with tarfile.open(sdist) as archive:
         names = {member.name.split("/", 1)[1] for member in archive if member.isfile()}
-    differences(names, tracked | {"PKG-INFO"}, "The sdist")
+    if UNDER_GIT:
+        tracked = set(run("git", "ls-files").splitlines())
+        differences(names, tracked | {"PKG-INFO"}, "The sdist")
+    else:
+        sources = [path for path in (ROOT / "jaxspark").rglob("*") if path.is_file()]
+        places = [path.relative_to(ROOT) for path in sources]
+        tracked = {str(path) for path in places if not NOT_SOURCES & set(path.parts)}
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     of_package = {name for name in tracked if name.startswith("jaxspark/")}

@@ -3,6 +3,7 @@
 import functools
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,10 @@ def site(whole: bool) -> Site:
     scratch = tempfile.TemporaryDirectory()
     _KEPT.append(scratch)
     clone = pathlib.Path(scratch.name) / "clone"
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    if (ROOT / ".git").exists():
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    else:
+        shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns("_build", ".venv"))
     folder = clone / "docs" / "_build" / "html"
     short = [] if whole else ["-D", "run_tutorials=0", "-D", "plot_gallery=0"]
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", *short]
