@@ -28,6 +28,7 @@ def run(*command: str | pathlib.Path, cwd: pathlib.Path = ROOT) -> str:
         [str(part) for part in command], cwd=cwd, stdout=subprocess.PIPE, text=True
     )
     if done.returncode:
+        sys.stderr.write(done.stdout)
         raise SystemExit(f"{' '.join(map(str, command))} ended with {done.returncode}")
     return done.stdout
 
@@ -60,6 +61,8 @@ def look_into(sdist: pathlib.Path, wheel: pathlib.Path) -> None:
         sources = [path for path in (ROOT / "jaxspark").rglob("*") if path.is_file()]
         places = [path.relative_to(ROOT) for path in sources]
         tracked = {str(path) for path in places if not NOT_SOURCES & set(path.parts)}
+        needed = tracked | {"LICENSE", "README.md", "pyproject.toml", "PKG-INFO"}
+        differences(names & needed, needed, "The sdist")
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     of_package = {name for name in tracked if name.startswith("jaxspark/")}
@@ -85,6 +88,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         kept = pathlib.Path(sys.argv[1]).resolve() if sys.argv[1:] else folder / "dist"
+        if kept.exists() and any(kept.iterdir()):
+            raise SystemExit(f"{kept} is not empty")
         made = build(kept)
         again = build(folder / "again")
         for one, other in zip(made, again, strict=True):

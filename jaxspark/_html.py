@@ -3,9 +3,12 @@
 import html
 import inspect
 import pathlib
-import textwrap
 from collections.abc import Iterable
 from typing import Any
+
+
+# Characters of what is no function.
+MOST = 100
 
 
 def table(title: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -45,5 +48,6 @@ def in_words(value: Any) -> str:
     function = inspect.unwrap(value) if callable(value) else value
     code = getattr(function, "__code__", None)
     if code is None:
-        return textwrap.shorten(repr(value), 100)
+        words = " ".join(repr(value).split())
+        return words if len(words) <= MOST else words[: MOST - 3] + "..."
     return f"{function.__qualname__}, {pathlib.Path(code.co_filename).name}:{code.co_firstlineno}"

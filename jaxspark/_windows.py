@@ -21,8 +21,8 @@ def in_windows(
 
     **Arguments:**
 
-    - `function`: of one trajectory; its arguments and results are PyTrees of arrays. What all lanes
-        share, it closes over.
+    - `function`: of one trajectory; its arguments, by position, and results are PyTrees of arrays.
+        What all lanes share, it closes over.
     - `size`: of a window; on one core 64 to 128 lanes are good for small systems.
     - `cost`: from the same arguments to a number that grows with the work, an energy for instance.
 
@@ -39,8 +39,11 @@ def in_windows(
         if cost is None:
             return run(args)
         costs = jax.lax.stop_gradient(jax.vmap(cost)(*args))
-        if costs.ndim != 1:
-            raise ValueError(f"The cost of a lane must be a number; got shape {costs.shape[1:]}.")
+        shapes = [jnp.shape(leaf)[1:] for leaf in jax.tree.leaves(costs)]
+        if shapes != [()] or not isinstance(costs, jax.Array):
+            raise ValueError(f"The cost of a lane must be a number; got shapes {shapes}.")
+        if not jnp.issubdtype(costs.dtype, jnp.number) or jnp.iscomplexobj(costs):
+            raise ValueError(f"The cost of a lane must be a real number; got dtype {costs.dtype}.")
         order = jnp.argsort(costs)
         sorted_args = jax.tree.map(lambda x: jnp.asarray(x)[order], args)
         back = jnp.argsort(order)

@@ -20,9 +20,9 @@ PENDULUM = jaxspark.MechanicalSystem(
 )
 
 
-def swing(length):
+def swing(length, t1=0.5, **options):
     y0 = jnp.array([1.0, 0.0])
-    return jaxspark.solve(PENDULUM, y0, jnp.zeros(2), length, t1=0.5, throw=False)
+    return jaxspark.solve(PENDULUM, y0, jnp.zeros(2), length, t1=t1, throw=False, **options)
 
 
 def cells(text):
@@ -38,6 +38,11 @@ def test_a_solution_and_a_batch():
     assert int(re.match(r"(\d+) accepted", rows["Steps"])[1]) == int(one.stats.num_steps)
     lanes = jax.vmap(swing)(jnp.ones(3))
     assert "lanes (3,)" in lanes._repr_html_()
+    # NumPy's arrays, too, as after jax.device_get: of lanes of which one is out of steps.
+    assert "Reason" not in repr(jax.device_get(one))
+    stopped = jax.vmap(lambda t1: swing(1.0, t1, max_steps=12))(jnp.array([0.01, 50.0]))
+    assert repr(jax.device_get(stopped)) == repr(stopped)
+    assert "Reason of 1: max_steps steps were not enough" in repr(stopped)
     # What is traced has no numbers yet, and is shown as any PyTree.
     assert jax.eval_shape(swing, 1.0)._repr_html_() is None
 

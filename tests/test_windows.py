@@ -89,5 +89,8 @@ def test_bad_input():
         jaxspark.batch.in_windows(lambda a, b: a + b, 2)(jnp.ones(3), jnp.ones(()))
     with pytest.raises(ValueError, match="lanes of one batch"):
         jaxspark.batch.in_windows(lambda a, b: a + b, 2)(jnp.ones(3), jnp.ones(4))
-    with pytest.raises(ValueError, match=r"a number; got shape \(1,\)"):
-        jaxspark.batch.in_windows(jnp.sin, 2, cost=lambda x: x[None])(jnp.ones(3))
+    for cost in (lambda x: x[None], lambda x: (x, x), lambda x: None):
+        with pytest.raises(ValueError, match="cost of a lane must be a number; got shapes"):
+            jaxspark.batch.in_windows(jnp.sin, 2, cost=cost)(jnp.ones(3))
+    with pytest.raises(ValueError, match="must be a real number; got dtype complex128"):
+        jaxspark.batch.in_windows(jnp.sin, 2, cost=lambda x: jax.lax.complex(x, x))(jnp.ones(3))

@@ -62,6 +62,7 @@ def broken_links(folder: pathlib.Path) -> list[str]:
             target = target.resolve()
             place = urllib.parse.unquote(parts.fragment)
             known = pages.get(target)
-            if not target.exists() or (place and known and place not in known.names):
+            inside = target.is_relative_to(folder.resolve()) and target.exists()
+            if not inside or (place and known and place not in known.names):
                 broken.add(f"{path.relative_to(folder.resolve())} -> {link}")
     return sorted(broken)

@@ -6,20 +6,37 @@ again if it, or the package, has changed. With `-D run_tutorials=0` none runs.
 
 import concurrent.futures
 import hashlib
+import importlib.metadata
 import pathlib
 
 import nbformat
 from nbclient import NotebookClient
+from sphinx.errors import ExtensionError
 
 
 AT_ONCE = 2
 
 
+def copy(source, target):
+    """As it is stored, without outputs."""
+    notebook = nbformat.read(source, as_version=4)
+    notebook.metadata["source"] = source.read_text(encoding="utf-8")
+    nbformat.write(notebook, target)
+
+
+def source_of(path):
+    if not path.exists():
+        return None
+    return nbformat.read(path, as_version=4).metadata.get("source")
+
+
 def digest(source, package):
     """Of the notebook and of all that it may call."""
     every = hashlib.sha256(source.read_bytes())
-    for path in sorted(package.rglob("*.py")):
-        every.update(path.read_bytes())
+    for path in sorted(package.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            every.update(path.read_bytes())
+    every.update(importlib.metadata.version("jax").encode())
     return every.hexdigest()
 
 
@@ -44,17 +61,27 @@ def make(app):
     scratch = pathlib.Path(app.doctreedir)
     scratch.mkdir(parents=True, exist_ok=True)
     todo = {}
-    for source in sorted((root / "notebooks").glob("*.ipynb")):
+    sources = sorted((root / "notebooks").glob("*.ipynb"))
+    for stale in {path.name for path in target.glob("*.ipynb")} - {path.name for path in sources}:
+        (target / stale).unlink()
+    for source in sources:
         wanted = digest(source, root / "jaxspark")
         if not app.config.run_tutorials:
-            if not (target / source.name).exists():
-                nbformat.write(nbformat.read(source, as_version=4), target / source.name)
+            if source_of(target / source.name) != source.read_text(encoding="utf-8"):
+                copy(source, target / source.name)
         elif ran_with(target / source.name) != wanted:
             todo[source] = wanted
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         futures = {pool.submit(executed, path, todo[path], scratch): path for path in todo}
+        failed = {}
         for future in concurrent.futures.as_completed(futures):
-            nbformat.write(future.result(), target / futures[future].name)
+            if error := future.exception():
+                failed[futures[future].name] = error
+            else:
+                nbformat.write(future.result(), target / futures[future].name)
+    if failed:
+        words = "; ".join(f"{name}: {error}" for name, error in failed.items())
+        raise ExtensionError(f"Tutorials that do not run: {words}")
 
 
 def setup(app):

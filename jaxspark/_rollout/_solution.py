@@ -62,7 +62,8 @@ class GlobalError(eqx.Module):
 
     NaN where they are not known: the solution, or the second one with which it is compared, failed.
 
-    - `ys`, `zs`, `y1`, `z1`: of these of the solution.
+    - `ys`, `zs`, `y1`, `z1`: of these of the solution. Where an event ended the motion, `y1` and
+        `z1` of both are at times of their own.
     - `multipliers`: of `lam` and `psi`, if they were asked for.
     - `tolerances`: the greatest error of an entry of any saved state or of the last one, as a
         multiple of `atol + rtol |x|`.
@@ -175,7 +176,9 @@ class Solution(eqx.Module):
             *error,
         ]
         lanes = np.ndindex(ended.shape)
-        reasons = [RESULTS[jax.tree.map(lambda x, i=i: x[i], self.result)] for i in lanes]
+        reasons = [
+            RESULTS[jax.tree.map(lambda x, i=i: jnp.asarray(x)[i], self.result)] for i in lanes
+        ]
         for reason in sorted(set(reasons) - {RESULTS[RESULTS.successful]}):
             of_lanes = f" of {reasons.count(reason)}" if ended.ndim else ""
             lines.append(f"Reason{of_lanes}: {reason}")
