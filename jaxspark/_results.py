@@ -49,7 +49,7 @@ class RESULTS(eqx.Enumeration):
     step_size_too_small = (
         "The step size needed for the tolerances is too small. The system may not be smooth near "
         "the state where it stopped, or its constraints may become dependent there; if neither, "
-        "raise rtol and atol."
+        "raise rtol, and atol, which must not be 0 where an entry stays at zero."
     )
     max_events_reached = (
         "More than max_events events occurred. Raise max_events, or end the motion at an event "

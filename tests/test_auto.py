@@ -76,7 +76,7 @@ def test_auto_tells_what_leaves_no_choice():
 def test_explanations():
     words = swing(Gauss(2), rtol=1e-4).explain()
     assert words.startswith("Method: Gauss(stages=2).\nEnded at 1; successful: yes.\n")
-    assert swing().explain().startswith("Method: DOP853(): nothing is against")
+    assert swing().explain().startswith("Method: DOP853(): the default; nothing here asks")
     short = swing(max_steps=3, throw=False).explain()
     assert "successful: no." in short and "Reason: max_steps" in short
     run = jax.vmap(lambda t1: swing(t1=t1, throw=False, max_steps=30))

@@ -32,7 +32,7 @@ def default_method(system: AbstractConstrainedSystem, options: Options) -> Choic
         return Choice(Gauss(3), f"explicit methods are not for {', '.join(asked)}")
     if not ideal(system):
         return Choice(Gauss(3), "explicit methods are for ideal constraint forces")
-    return Choice(DOP853(), "nothing is against an explicit method")
+    return Choice(DOP853(), "the default; nothing here asks for another")
 
 
 def ideal(system: AbstractConstrainedSystem) -> bool:
