@@ -54,6 +54,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_context = {"default_mode": "auto"}
 html_title = "jaxspark"
+html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
