@@ -41,7 +41,8 @@ def build(tiny: bool) -> Iterator[Figure]:
     scripts = list((made.folder / "mechanisms").glob("plot_*.html"))
     moving = [path for path in scripts if ".webp" in path.read_text(encoding="utf-8")]
     count = len(scripts if tiny else moving)
-    yield at_least("mechanisms of the gallery with an animation", count, SCRIPTS, "d")
+    what = "of the gallery" if tiny else "of the gallery with an animation"
+    yield at_least(f"mechanisms {what}", count, SCRIPTS, "d")
 
 
 def broken_links(folder: pathlib.Path) -> list[str]:
