@@ -19,6 +19,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx_design",
     "sphinx_copybutton",
+    "mathml",
     "reference_pages",
     "tutorials",
 ]
@@ -54,6 +55,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_context = {"default_mode": "auto"}
 html_title = "jaxspark"
+html_math_renderer = "mathml"
 html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_static_path = ["_static"]
