@@ -42,8 +42,13 @@ def load_chunk(path: Path, name: str, belongs_to: str) -> dict[str, Any]:
             f"{path}: this is no chunk of jaxspark ({error}). Delete it, or name another folder."
         ) from None
     if written != name:
-        raise CheckpointError(
-            f"{path}: this chunk belongs to {belongs_to}. Delete the folder to begin again, or "
-            "name another."
-        )
+        raise other_chunk(path, belongs_to)
     return content
+
+
+def other_chunk(path: Path, belongs_to: str) -> CheckpointError:
+    """The error of a file of another computation."""
+    return CheckpointError(
+        f"{path}: this chunk belongs to {belongs_to}. Delete the folder to begin again, or name "
+        "another."
+    )

@@ -12,8 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from ._chunk_file import load_chunk, save_chunk
+from ._chunk_file import load_chunk, other_chunk, save_chunk
+from ._described import described
 from ._windows import lanes_of, require_lanes
+
+
+_OTHERS = "other arguments, another size of chunks, another function or another version of JAX"
+_Run = Callable[[Any], list[np.ndarray]]
 
 
 def in_chunks(
@@ -28,7 +33,9 @@ def in_chunks(
     For batches that take hours, or more memory than a device has. One program runs all chunks; the
     last one is filled up with copies of its last lane. With a folder nothing is lost if the
     process is killed: the same call goes on with the first chunk that is not there, and its
-    results have the same bits.
+    results have the same bits. A function is known by its code, what it holds, and the program that
+    JAX makes of it; where that program is another, a chunk that is there is computed again and
+    compared.
 
     It needs the memory of the arguments and of the results of all lanes, on the host, and that of
     the program of one chunk: its arguments, results and what XLA's `memory_analysis` calls
@@ -73,8 +80,9 @@ def in_chunks(
             empty = jax.tree.unflatten(structure, [jnp.asarray(leaf) for leaf in given])
             return jax.tree.map(np.asarray, batched(empty))
         lowered = batched.lower(chunk(0))
-        run = lowered.compile()
-        files = None if folder is None else _Files(Path(folder), lowered.as_text())
+        program = lowered.compile()
+        files = None if folder is None else _Files(Path(folder), function, lowered.as_text())
+        run = lambda lanes: [np.asarray(leaf) for leaf in jax.tree.leaves(program(lanes))]
         shapes, treedef = jax.tree.flatten(jax.eval_shape(batched, chunk(0)))
         for shape in shapes:
             _of_numpy("a result", shape)
@@ -82,9 +90,9 @@ def in_chunks(
         firsts = range(0, count, size)
         for number, first in enumerate(tqdm(firsts, unit="chunk", disable=not progress)):
             lanes = chunk(first)
-            found = None if files is None else files.load(number, lanes)
+            found = None if files is None else files.load(number, lanes, run)
             if found is None:
-                found = [np.asarray(leaf) for leaf in jax.tree.leaves(run(lanes))]
+                found = run(lanes)
                 if files is not None:
                     files.save(number, lanes, found)
             for result, part in zip(results, found, strict=True):
@@ -108,15 +116,16 @@ def _of_numpy(what: str, leaf: Any) -> Any:
 class _Files:
     """The chunks of one program in a folder."""
 
-    def __init__(self, folder: Path, program: str):
+    def __init__(self, folder: Path, function: Callable[..., Any], program: str):
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.program = (
-            folder,
-            hashlib.sha256(f"{jax.default_backend()} {program}".encode()),
-        )
+        self.folder, self.program = folder, hashlib.sha256(program.encode()).hexdigest()
+        self.same = {self.program}
+        self.name = hashlib.sha256(f"{jax.__version__} {jax.default_backend()}".encode())
+        for piece in described(function):
+            self.name.update(piece)
 
     def _named(self, lanes: Any) -> str:
-        digest = self.program.copy()
+        digest = self.name.copy()
         for leaf in jax.tree.leaves(lanes):
             digest.update(np.ascontiguousarray(leaf).tobytes())
         return digest.hexdigest()
@@ -124,18 +133,34 @@ class _Files:
     def _path(self, number: int) -> Path:
         return self.folder / f"chunk-{number:06d}.npz"
 
-    def load(self, number: int, lanes: Any) -> list[np.ndarray] | None:
-        """The results of a chunk; `None` if it is not there."""
+    def load(self, number: int, lanes: Any, run: _Run) -> list[np.ndarray] | None:
+        """The results of a chunk; `None` if it is not there.
+
+        JAX may write one function as different programs, by what a process traced before: the
+        first chunk of each is computed again, and must have the same bits.
+        """
         path = self._path(number)
         if not path.exists():
             return None
-        words = (
-            "other arguments, another size of chunks, another function or another version of JAX"
-        )
-        arrays = load_chunk(path, self._named(lanes), words)
-        return [arrays[f"result_{i}"] for i in range(len(arrays))]
+        arrays = load_chunk(path, self._named(lanes), _OTHERS)
+        program = str(arrays.pop("program", None))
+        found = [arrays[f"result_{i}"] for i in range(len(arrays))]
+        if program not in self.same:
+            if not _same_bits(found, run(lanes)):
+                raise other_chunk(path, _OTHERS)
+            self.same.add(program)
+        return found
 
     def save(self, number: int, lanes: Any, results: list[np.ndarray]) -> None:
         """Write the results of a chunk."""
         arrays = {f"result_{i}": leaf for i, leaf in enumerate(results)}
+        arrays["program"] = np.array(self.program)
         save_chunk(self._path(number), self._named(lanes), arrays)
+
+
+def _same_bits(some: list[np.ndarray], others: list[np.ndarray]) -> bool:
+    """NaNs of the same bits included."""
+    return len(some) == len(others) and all(
+        a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        for a, b in zip(some, others, strict=True)
+    )

@@ -15,7 +15,7 @@ import pytest
 
 import swings
 from jaxspark import fit
-from jaxspark.fit._described import described
+from jaxspark._described import described
 
 
 TIMES = np.linspace(0, 2, 41)

@@ -36,7 +36,6 @@ def _mathml(node: nodes.math | nodes.math_block, display: str) -> str:
         return f"<code>{html.escape(node.astext())}</code>"
 
 
-
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_math_renderer("mathml", (of_line, None), (of_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._chunk_file import CheckpointError as CheckpointError
-from ._described import described
+from .._described import described
 from ._levenberg import State
 from ._problem import Problem
 
