@@ -1,4 +1,4 @@
-"""Notebooks of `notebooks/` as pages of `learn/`, run two at a time.
+"""Notebooks of `notebooks/` as pages of `learn/`, run a few at a time.
 
 Sphinx reads below its own folder only, and MyST-NB would run one after the other. A notebook runs
 again if it, or the package, has changed. With `-D run_tutorials=0` none runs.
@@ -7,6 +7,7 @@ again if it, or the package, has changed. With `-D run_tutorials=0` none runs.
 import concurrent.futures
 import hashlib
 import importlib.metadata
+import os
 import pathlib
 
 import nbformat
@@ -14,7 +15,8 @@ from nbclient import NotebookClient
 from sphinx.errors import ExtensionError
 
 
-AT_ONCE = 2
+# One more than there are cores, which lie idle for less of the end that way.
+AT_ONCE = 1 + (os.cpu_count() or 1)
 
 
 def copy(source, target):
