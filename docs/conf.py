@@ -1,4 +1,4 @@
-"""The site: `python -m sphinx -W --keep-going docs docs/_build/html`."""
+"""The site: `python -m sphinx -W --keep-going -j auto docs docs/_build/html`."""
 
 import importlib.metadata
 import os

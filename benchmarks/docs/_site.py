@@ -49,7 +49,7 @@ def site(whole: bool) -> Site:
         shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns("_build", ".venv"))
     folder = clone / "docs" / "_build" / "html"
     short = [] if whole else ["-D", "run_tutorials=0", "-D", "plot_gallery=0"]
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", *short]
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "auto", *short]
     begin = time.monotonic()
     done = subprocess.run(
         [*command, "docs", str(folder)],

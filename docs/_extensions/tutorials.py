@@ -1,7 +1,8 @@
 """Notebooks of `notebooks/` as pages of `learn/`, run a few at a time.
 
 Sphinx reads below its own folder only, and MyST-NB would run one after the other. A notebook runs
-again if it, or the package, has changed. With `-D run_tutorials=0` none runs.
+again if it, or the package, has changed. With `-D run_tutorials=0` none runs. Those of `ALONE` never
+do here, for a build should take minutes: tests run them.
 """
 
 import concurrent.futures
@@ -19,10 +20,18 @@ from sphinx.errors import ExtensionError
 AT_ONCE = 1 + (os.cpu_count() or 1)
 
 
+ALONE = {"adaptive.ipynb", "arm.ipynb", "stiff.ipynb"}
+NOTE = """```{note}
+This page shows the notebook as it is stored, without its results: run it to see them.
+```"""
+
+
 def copy(source, target):
     """As it is stored, without outputs."""
     notebook = nbformat.read(source, as_version=4)
     notebook.metadata["source"] = source.read_text(encoding="utf-8")
+    if source.name in ALONE:
+        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(NOTE))
     nbformat.write(notebook, target)
 
 
@@ -68,7 +77,7 @@ def make(app):
         (target / stale).unlink()
     for source in sources:
         wanted = digest(source, root / "jaxspark")
-        if not app.config.run_tutorials:
+        if not app.config.run_tutorials or source.name in ALONE:
             if source_of(target / source.name) != source.read_text(encoding="utf-8"):
                 copy(source, target / source.name)
         elif ran_with(target / source.name) != wanted:
