@@ -1,8 +1,8 @@
 """Notebooks of `notebooks/` as pages of `learn/`, run a few at a time.
 
 Sphinx reads below its own folder only, and MyST-NB would run one after the other. A notebook runs
-again if it, or the package, has changed. With `-D run_tutorials=0` none runs. Those of `ALONE` never
-do here, for a build should take minutes: tests run them.
+again if it, or the package, has changed. With `-D run_tutorials=0` none runs. Those of `ALONE`
+never do here, for a build should take minutes: tests run them.
 """
 
 import concurrent.futures
