@@ -47,7 +47,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "download_all_examples": False,
     "min_reported_time": 1e9,
-    "thumbnail_size": (240, 240),
+    "thumbnail_size": (160, 160),
     "reset_modules": (),
     "parallel": 2,
 }
@@ -57,6 +57,7 @@ html_context = {"default_mode": "auto"}
 html_title = "jaxspark"
 html_math_renderer = "mathml"
 html_favicon = "_static/favicon.svg"
+html_show_search_summary = False  # it would load every page that is found
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
