@@ -20,6 +20,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "mathml",
+    "message_index",
     "reference_pages",
     "tutorials",
 ]
