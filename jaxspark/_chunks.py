@@ -28,11 +28,11 @@ def in_chunks(
     folder: str | Path | None = None,
     progress: bool = False,
 ) -> Callable[..., Any]:
-    """`jax.vmap`, of so many lanes at a time, from and to arrays of NumPy.
+    """Map a function over a batch as `jax.vmap` does, in chunks, from and to NumPy arrays.
 
-    For batches that take hours, or more memory than a device has. One program runs all chunks; the
-    last one is filled up with copies of its last lane. With a folder nothing is lost if the
-    process is killed: the same call goes on with the first chunk that is not there, and its
+    It is for batches that take hours, or more memory than a device has. One program runs all
+    chunks; the last one is filled up with copies of its last lane. With a folder nothing is lost if
+    the process is killed: the same call goes on with the first chunk that is not there, and its
     results have the same bits. A function is known by its code, what it holds, and the program that
     JAX makes of it; where that program is another, a chunk that is there is computed again and
     compared.
@@ -44,14 +44,14 @@ def in_chunks(
 
     **Arguments:**
 
-    - `function`: of one trajectory; its arguments and results are PyTrees of arrays. What all lanes
-        share, it closes over.
-    - `size`: of a chunk.
+    - `function`: the function of one lane; its arguments and results are PyTrees of arrays. What
+        all lanes share, it closes over.
+    - `size`: how many lanes a chunk has.
     - `folder`: for a file of each chunk, written when it is done. `None`: there are no files.
     - `progress`: whether a bar shows how many chunks are done.
 
     **Returns:** a function of batches, along the first axes of all arguments and results; its
-    results are arrays of NumPy.
+    results are NumPy arrays.
 
     **Raises:** `ValueError` if a chunk has no lanes, arguments have no batch or different ones;
     `TypeError` if it is traced, or for keys and floats that are not NumPy's;

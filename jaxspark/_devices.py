@@ -28,7 +28,7 @@ _SPLITTING = contextvars.ContextVar("splitting", default=False)
 def over_devices(
     function: Callable[..., Any], *, in_axes: Any = 0, devices: Any = None
 ) -> Callable[..., Any]:
-    """`jax.vmap`, with the lanes of a batch split over devices.
+    """Map a function over a batch as `jax.vmap` does, with its lanes split over devices.
 
     Each device runs its own lanes: the loops of adaptive solves on one do not wait for those on
     another, and nothing is sent between devices but what is shared, and the sums of its
@@ -37,7 +37,7 @@ def over_devices(
 
     **Arguments:**
 
-    - `function`: of one trajectory; its arguments and results are PyTrees of arrays. What is
+    - `function`: the function of one lane; its arguments and results are PyTrees of arrays. What is
         static, a method or a number of steps, it closes over.
     - `in_axes`: as for `jax.vmap`: where the arguments have their batch; `None` for what all lanes
         share. An integer, `None`, or a tuple with one for each argument, or for parts of it.

@@ -4,7 +4,10 @@ import equinox as eqx
 
 
 class RESULTS(eqx.Enumeration):
-    """Result codes. `RESULTS.successful` is the only good one."""
+    """How a solve, step or projection ended. Only `RESULTS.successful` is a success.
+
+    Each member is a text; `RESULTS[result]` gives it.
+    """
 
     successful = "successful"
     newton_diverged = (

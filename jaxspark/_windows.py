@@ -11,25 +11,26 @@ import jax.numpy as jnp
 def in_windows(
     function: Callable[..., Any], size: int, *, cost: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
-    """`jax.vmap`, of so many lanes at a time.
+    """Map a function over a batch as `jax.vmap` does, one window of lanes at a time.
 
-    On GPUs and TPUs a solve of a batch with tolerances goes on until its slowest lane is done; of
-    windows, each does, and fewer lanes wait. With `cost`, lanes that take about as long share a
-    window. (On CPUs such lanes run one after another, and none waits.) A window also needs less
-    memory, and fits into a cache, which is what counts with equal steps. Results are those of
+    On GPUs and TPUs a solve of a batch with tolerances goes on until its slowest lane is done. With
+    windows each waits only for its own slowest lane. With `cost`, lanes that take about as long
+    share a window. (On CPUs such lanes run one after another, and none waits.) A window also needs
+    less memory, and fits into a cache, which is what counts with equal steps. Results are those of
     `jax.vmap`.
 
     **Arguments:**
 
-    - `function`: of one trajectory; its arguments, by position, and results are PyTrees of arrays.
-        What all lanes share, it closes over.
-    - `size`: of a window; on one core 64 to 128 lanes are good for small systems.
-    - `cost`: from the same arguments to a number that grows with the work, an energy for instance.
+    - `function`: the function of one lane; its arguments, by position, and results are PyTrees of
+        arrays. What all lanes share, it closes over.
+    - `size`: how many lanes a window has; on one core 64 to 128 are good for small systems.
+    - `cost`: a function of the same arguments to a number that grows with the work, an energy for
+        instance. Default: lanes stay in their order.
 
     **Returns:** a function of batches, along the first axes of all arguments and results.
 
     **Raises:** `ValueError` if a window has no lanes, arguments have no batch or different ones, or
-    costs are not numbers.
+    costs are not real numbers.
     """
     require_lanes("window", size)
 

@@ -1,6 +1,6 @@
-"""Laws of forces with few parameters, differentiable enough to be fitted.
+"""Force laws with few parameters, smooth enough to be fitted.
 
-They are plain functions of rates and deflections, of numbers or arrays of joints alike, and go into
+They are plain functions of rates and deflections, numbers or arrays of joints alike, and go into
 `force` of a system (a `rotor_energy` into its Lagrangian). Their parameters may be traced.
 """
 

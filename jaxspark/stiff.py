@@ -1,4 +1,4 @@
-"""For stiff mechanisms: methods, springs as coordinates, calm starts."""
+"""For stiff mechanisms: methods, springs as coordinates, damped starts."""
 
 from ._bdf import (
     bdf as bdf,

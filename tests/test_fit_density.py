@@ -193,3 +193,15 @@ def test_stochastic_gradients_approach_the_estimate(found, record):
     # From there it is not far.
     rest = fit.estimate(model(), record, start=near.parameters(), progress=False)
     np.testing.assert_allclose(rest.vector, found.vector, rtol=1e-5)
+
+
+def test_stochastic_fits_refuse(record):
+    options = {"window": 0.5, "steps": 5, "progress": False}
+    for name in ("steps", "batch"):
+        with pytest.raises(ValueError, match=f"{name} must be a whole number"):
+            fit.stochastic(model(), record, **{**options, name: 0})
+    with pytest.raises(ValueError, match="nothing to estimate"):
+        given = dataclasses.replace(model(), parameters=model().initial_parameters())
+        fit.stochastic(given, record, **options)
+    with pytest.raises((ValueError, TypeError)):
+        fit.stochastic(model(), [], **options)

@@ -3,7 +3,7 @@ Andrews' squeezing mechanism
 ============================
 
 Seven links in three loops, a motor and a spring: the classical test for constrained mechanisms,
-here with masses in the joints. It lasts 30 ms.
+here with masses in the joints. The motion lasts 30 ms.
 """
 
 import jax

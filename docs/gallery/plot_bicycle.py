@@ -2,9 +2,10 @@
 Bicycle
 =======
 
-A bicycle like the benchmark of J. P. Meijaard et al. (2007), with a stiff rider, at 5 m/s: pushed
-to the side, it steers into the fall and rights itself. Its bodies are rear wheel, frame with rider,
-fork and front wheel, with their masses (kg) and second moments (kg m^2).
+A bicycle like the benchmark of J. P. Meijaard et al. (2007), with a rigid rider, at 5 m/s: pushed
+to the side, it steers into the fall and rights itself. Its bodies are the rear wheel, the frame
+with the rider, the fork and the front wheel, with their masses (kg) and moments of inertia (kg
+m^2).
 """
 
 import jax

@@ -2,8 +2,8 @@
 Double pendulums
 ================
 
-Seven double pendulums that start a ten-thousandth apart: first they move together, then each its
-own way.
+Seven double pendulums start a ten-thousandth of a radian apart: first they move together, then each
+goes its own way.
 """
 
 import jax

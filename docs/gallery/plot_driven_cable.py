@@ -2,7 +2,8 @@
 Cable with a moving support
 ===========================
 
-The support moves to and fro at the frequency of the second mode, and the cable takes up its shape.
+The support moves to and fro at the frequency of the second mode, and the cable takes on the shape
+of that mode.
 """
 
 import jax

@@ -2,7 +2,7 @@
 Balls in a drum
 ===============
 
-Three balls fall in a round drum, with an impact wherever one meets the wall or another.
+Three balls fall in a round drum, with an impact whenever one meets the wall or another ball.
 """
 
 import jax

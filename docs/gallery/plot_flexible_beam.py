@@ -2,8 +2,8 @@
 Flexible beam
 =============
 
-Twelve rigid links with springs and dampers in their joints: a rod, clamped at one end, swings
-under its weight.
+Twelve rigid links with springs and dampers in their joints form a beam that is clamped at one end
+and swings under its weight.
 """
 
 import jax

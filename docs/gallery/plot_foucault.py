@@ -2,7 +2,7 @@
 Foucault's pendulum
 ===================
 
-A long pendulum on an earth that turns far too fast: its plane turns the other way.
+A long pendulum on an earth that rotates far too fast: the plane of the swing turns the other way.
 """
 
 import jax

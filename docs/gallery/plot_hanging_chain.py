@@ -2,8 +2,8 @@
 Falling chain
 =============
 
-Forty links hang by one end and are let go from the horizontal: near the lowest point the free end
-whips.
+A chain of forty links, held at one end, is released from the horizontal: near the lowest point the
+free end whips.
 """
 
 import jax

@@ -2,8 +2,8 @@
 Heavy top
 =========
 
-A fast top on a fixed point precesses, and its tip nods. A quaternion turns it; the equations keep
-its norm.
+A fast top on a fixed point precesses and nutates. A quaternion is its orientation; the equations
+preserve the norm of the quaternion.
 """
 
 import jax

@@ -2,8 +2,8 @@
 Hoeken's linkage
 ================
 
-A crank drives a point almost evenly along almost a straight line, and back quickly above it. It is
-Chebyshev's lambda linkage.
+A crank drives a point at almost constant speed along an almost straight line, and back quickly
+above it. This is Chebyshev's lambda linkage.
 """
 
 import jax

@@ -2,7 +2,7 @@
 Jansen's leg
 ============
 
-A leg of Theo Jansen's beach animals: eleven bars and a crank that turns evenly.
+A leg of Theo Jansen's beach animals: eleven bars and a crank that turns at constant speed.
 """
 
 import jax

@@ -2,7 +2,7 @@
 Kapitza's pendulum
 ==================
 
-Its pivot shakes up and down, so fast that the pendulum swings about the upright position.
+The pivot shakes up and down so fast that the pendulum swings about the upright position.
 """
 
 import jax

@@ -2,7 +2,7 @@
 Four-bar linkage
 ================
 
-A crank, a coupler and a rocker that swing under gravity. The coupler's middle traces its curve.
+A crank, a coupler and a rocker swing under gravity. The middle of the coupler traces its curve.
 """
 
 import jax

@@ -2,7 +2,8 @@
 Newton's cradle
 ===============
 
-Two of five balls fall, and two rise on the other side. Hertz's law pushes apart what touches.
+Two of five balls fall, and two rise on the other side. Balls that touch repel each other by Hertz's
+law.
 """
 
 import jax

@@ -2,7 +2,7 @@
 Swinging platform
 =================
 
-Three parallel arms carry a platform: one more than it needs. `linear.redundant` shares the load.
+Three parallel arms carry a platform, one more than it needs. `linear.redundant` shares the load.
 """
 
 import jax

@@ -2,7 +2,7 @@
 Peaucellier's linkage
 =====================
 
-Seven bars that turn a circle into an exact straight line. The crank follows a given angle.
+Seven bars turn a circle into an exact straight line. The angle of the crank is prescribed.
 """
 
 import jax

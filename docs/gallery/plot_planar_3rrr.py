@@ -2,7 +2,7 @@
 Planar robot with three arms
 ============================
 
-Three arms of two links move and turn a triangle along a given path.
+Three arms of two links each move and turn a triangle along a given path.
 """
 
 import jax

@@ -2,8 +2,8 @@
 Rattleback
 ==========
 
-Half an ellipsoid whose masses lie askew. Spun the wrong way, it begins to rattle, stops, and turns
-round (T. R. Kane and D. A. Levinson, 1982).
+Half an ellipsoid whose principal axes of inertia are askew to its shape. Spun the wrong way, it
+begins to rattle, stops, and reverses its spin (T. R. Kane and D. A. Levinson, 1982).
 """
 
 import jax

@@ -2,7 +2,7 @@
 Scissor lift
 ============
 
-A screw pulls the lowest ends together, and three crosses rise with their load.
+A screw pulls the lowest ends together, and three crossed pairs of bars rise with their load.
 """
 
 import jax

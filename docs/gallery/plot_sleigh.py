@@ -2,8 +2,8 @@
 Chaplygin's sleigh
 ==================
 
-A blade that cannot slip sideways, with the centre of mass ahead of it. The sleigh turns until the
-mass leads.
+A blade cannot slip sideways, and the centre of mass is ahead of it. Pushed backward, the sleigh
+turns round until its mass leads.
 """
 
 import jax

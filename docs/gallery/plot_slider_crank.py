@@ -2,8 +2,7 @@
 Slider-crank
 ============
 
-Gas pushes a piston down, and a flywheel brings it up again: an engine with one cylinder, at its
-start.
+Gas pushes a piston down, and a flywheel brings it up again: a single-cylinder engine starts.
 """
 
 import jax

@@ -2,7 +2,7 @@
 Stewart platform
 ================
 
-Six legs of given lengths carry a platform: its pose, with a quaternion, follows from them.
+Six legs of prescribed lengths carry a platform. Its pose, with a quaternion, follows from them.
 """
 
 import jax

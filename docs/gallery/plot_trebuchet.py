@@ -2,7 +2,7 @@
 Trebuchet
 =========
 
-A falling weight swings a beam, whose sling throws a stone. At an event the sling opens: its
+A falling weight swings a beam, whose sling throws a stone. At an event the sling opens: the
 coordinate `hooked` goes from one to zero.
 """
 

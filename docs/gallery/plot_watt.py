@@ -2,8 +2,8 @@
 Watt's linkage
 ==============
 
-Two arms and a coupler. Its middle traces a figure of eight, of which James Watt used the part
-that is nearly straight.
+Two arms and a coupler, whose middle traces a figure of eight. James Watt used the part of it that
+is nearly straight.
 """
 
 import jax

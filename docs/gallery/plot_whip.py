@@ -2,8 +2,8 @@
 Whip
 ====
 
-A chain whose links become lighter towards its end. The hand goes forward and stops; the end gets
-many times as fast.
+The links of a chain become lighter towards its end. The hand moves forward and stops; the end of
+the chain becomes many times as fast.
 """
 
 import jax

@@ -17,15 +17,16 @@ def underlying_ode(
     r"""The vector field `(t, (y, z), args) -> (y', z')` of the underlying ODE.
 
     The constraints, differentiated until the accelerations appear, are solved for these and
-    for the multipliers. For `diffrax.ODETerm`; along its solutions the constraints drift,
-    as along those of [`jaxspark.solve`][] by an explicit method they do not.
+    for the multipliers. The field is for `diffrax.ODETerm`. Along its solutions the constraints
+    drift; explicit methods of [`jaxspark.solve`][] project every step and do not drift.
 
     **Arguments:**
 
     - `system`: the constrained system.
 
-    **Returns:** the vector field, of states `(y, z)`. It is NaN where the accelerations are not
-    determined. (The multipliers are found by [`jaxspark.multipliers`][].)
+    **Returns:** a function of `t`, a state `(y, z)` and `args`, which returns `(y', z')`,
+    structured as the state. It is NaN where the accelerations are not determined.
+    ([`jaxspark.multipliers`][] finds the multipliers.)
 
     Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1 (1.46).
     """

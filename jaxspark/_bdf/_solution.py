@@ -42,8 +42,8 @@ class BDFSolution(eqx.Module):
     """The result of [`jaxspark.stiff.bdf`][].
 
     - `ts`: the times after each step, shape `(max_steps + 1,)`, the first of them `t0`.
-    - `ys`, `zs`: the states there.
-    - `lam`, `psi`: the multipliers there, structured as what `g` and `k` return.
+    - `ys`, `zs`: the states there, with a leading axis of length `max_steps + 1`.
+    - `lam`, `psi`: the multipliers there, structured as what `g` and `k` return, likewise.
     - `t1`, `y1`, `z1`: the last good state, and its time.
     - `result`: a member of [`jaxspark.RESULTS`][].
     - `stats`: [`jaxspark.stiff.BDFStatistics`][].

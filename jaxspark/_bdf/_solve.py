@@ -53,14 +53,14 @@ def bdf(
     coefficient. It is here to reproduce and compare published results, and for low accuracy;
     where tolerances are tight, methods of Runge-Kutta type are more accurate and cheaper.
 
-    Differentiable, forward and reverse, with respect to `y0`, `z0`, `t0`, `t1`, `args` and
-    `system`: the derivatives are those of the discrete solution, with orders and step sizes (as
-    fractions of the time) held constant. They are as accurate as Newton's method was: to a
-    fraction of the tolerances. Gradients under `jax.vmap` take time proportional to `max_steps`.
+    The result is differentiable, forward and reverse, with respect to `y0`, `z0`, `t0`, `t1`,
+    `args` and `system`: the derivatives are those of the discrete solution, with orders and step
+    sizes (as fractions of the time) held constant. They are as accurate as Newton's method was: to
+    a fraction of the tolerances. Gradients under `jax.vmap` take time proportional to `max_steps`.
 
     **Arguments:**
 
-    - `system`: with `v = z` and ideal constraint forces.
+    - `system`: a constrained system with `v = z` and ideal constraint forces.
     - `y0`, `z0`, `args`: as for [`jaxspark.solve`][].
     - `t0`, `t1`: initial and final time; time may run backward.
     - `rtol`, `atol`: an error is measured by `atol + rtol |x|`. Default: 1e-6 in double and 1e-3 in
@@ -74,13 +74,13 @@ def bdf(
         prediction of each step, whose derivative does not arise. `"cm_frozen"`: with `P` where the
         matrix was made, perhaps many steps before: as published, but it does not converge to the
         solution when tolerances are tightened. Its derivatives are those of what it computes.
-    - `max_order`: 1 to 5. Orders above 2 are not A-stable.
-    - `error_norm`: `"positions"`, or `"positions and velocities"`, whose errors in stiff
+    - `max_order`: the highest order, 1 to 5. Orders above 2 are not A-stable.
+    - `error_norm`: `"positions"`, or `"positions and velocities"`; errors of velocities in stiff
         mechanisms are those of the fast motion. For `"cs"` and `"cm_..."` only independent ones
-        count, for `"ggl_star"` all positions, but independent positions and velocities, as
-        published.
-    - `solve`: `"bordered"` with `2 (n + m)` unknowns, or `"reduced"` with `2 (n - m)`; the same
-        iterations.
+        count. For `"ggl_star"`, as published, `"positions"` counts all of them, and `"positions and
+        velocities"` the independent ones.
+    - `solve`: `"bordered"` with `2 (n + m)` unknowns, or `"reduced"` with `2 (n - m)`; the
+        iterations are the same. `"ggl"` and `"ggl_star"` need `"bordered"`.
     - `first_step`: the size of the first step. Default: as DASSL does.
     - `max_steps`: the largest number of accepted steps, for which there is room in the solution.
     - `consistency_tol`, `throw`: as for [`jaxspark.solve`][].
@@ -88,7 +88,7 @@ def bdf(
     **Returns:** a [`jaxspark.stiff.BDFSolution`][].
 
     **Raises:** [`jaxspark.SolveError`][] on failure, if `throw`; `ValueError` and `TypeError` for
-    input that can never be right.
+    invalid input.
 
     ??? cite "Reference"
         J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical solution of

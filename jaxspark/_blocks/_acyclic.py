@@ -57,18 +57,19 @@ class AcyclicNullSpace(AbstractBlockSolver):
     **Arguments:**
 
     - `mode`: as above.
-    - `basis`: of the recursion. `"qr"` needs no more than that the constraints of each joint
-        are independent; `"pivot"` eliminates unknowns that the structure selects, as
-        published: faster, and inaccurate in configurations in which these are a bad choice.
-    - `pivots`: of the explicit mode: `"matching"`, `"first_active"` or the column of each row.
+    - `basis`: the basis of the recursion. `"qr"` needs no more than that the constraints of each
+        joint are independent; `"pivot"` eliminates unknowns that the structure selects, as
+        published: faster, and inaccurate in positions in which these are a bad choice.
+    - `pivots`: those of the explicit mode: `"matching"`, `"first_active"` or the column of each
+        row.
     - `loops`: `"cluster"`, `"border"`, `"auto"` (a border for up to 8 rows that close loops, then
         clusters if they are small, then a border for up to 32 rows) or `"error"`.
     - `max_cluster`: the most unknowns that a cluster may have.
     - `redundant`: whether constraints may depend on each other, as in overconstrained loops.
-        Their rank is then found by singular values, multipliers are those of minimum norm.
+        Their rank is then found by singular values, and multipliers are those of minimum norm.
 
-    **Raises:** `ValueError` for options that do not exist and, where it meets a system, for
-    structures that it cannot solve, naming the constraints.
+    **Raises:** `ValueError` for options that do not exist or do not fit together and, where it
+    meets a system, for structures that it cannot solve, naming the constraints.
 
     ??? cite "Reference"
         P. Areias, *A dimensional reduction algorithm and software for acyclically dependent

@@ -19,7 +19,10 @@ class AbstractBlockSolver(eqx.Module):
 
     @abc.abstractmethod
     def symbolic(self, pattern: Pattern) -> Any:
-        """What is decided by the structure alone, hashable; raises `ValueError` if it cannot be."""
+        """What is decided by the structure alone, hashable.
+
+        **Raises:** `ValueError` for structures that the solver cannot treat.
+        """
 
     @abc.abstractmethod
     def factor_blocks(self, pattern: Pattern, matrix: BlockMatrix) -> Any:
@@ -29,9 +32,10 @@ class AbstractBlockSolver(eqx.Module):
     def solve_blocks(
         self, pattern: Pattern, factors: Any, f: Float[Array, "nb q k"], g: Float[Array, "m k"]
     ) -> tuple[Float[Array, "nb q k"], Float[Array, "m k"]]:
-        """`(x, lam)` with `K x + C^T lam = f`, `B x = g`; linear in `(f, g)`.
+        """The solution `(x, lam)` of `K x + C^T lam = f`, `B x = g`; linear in `(f, g)`.
 
-        Where blocks are padded `f` is zero, and so is `x`.
+        `f` and `x` have the shape `(nb, q, k)`, `g` and `lam` the shape `(m, k)`, for `k`
+        right-hand sides. Where blocks are padded `f` is zero, and so is `x`.
         """
 
     @abc.abstractmethod
@@ -50,7 +54,7 @@ class AbstractBlockSolver(eqx.Module):
     def solve_blocks_transposed(
         self, pattern: Pattern, factors: Any, f: Float[Array, "nb q k"], g: Float[Array, "m k"]
     ) -> tuple[Float[Array, "nb q k"], Float[Array, "m k"]]:
-        """`(x, lam)` with `K^T x + B^T lam = f`, `C x = g`, by the same factors."""
+        """The solution `(x, lam)` of `K^T x + B^T lam = f`, `C x = g`, by the same factors."""
 
         def solve(f, g):
             return self.solve_blocks(pattern, factors, f, g)

@@ -108,9 +108,13 @@ _CHANGE, _RESPONSE = 1e-12, 0.1
 class KLU(AbstractBlockSolver):
     """Factorises the whole matrix by KLU, a sparse LU with pivoting: any structure of loops.
 
-    In double precision, on CPUs only, and with the extra that `pip install jaxspark[klu]`
-    installs. There are no factors that could be kept: every solve factorises anew. A matrix
-    with a pivot that is exactly zero raises an error at run time, in a batch for all lanes.
+    It works in double precision, on CPUs only, and with the extra that
+    `pip install "jaxspark[klu]"` installs. There are no factors that could be kept: every solve
+    factorises anew. A matrix with a pivot that is exactly zero raises an error at run time, in a
+    batch for all lanes.
+
+    **Raises:** `ImportError` if the extra is not installed; `TypeError`, where it meets a matrix,
+    in single precision.
     """
 
     def __check_init__(self):

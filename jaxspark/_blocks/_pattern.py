@@ -15,18 +15,19 @@ class Pattern:
     r"""The structure of `[[K, C^T], [B, 0]]`: blocks of unknowns, rows that touch two of them.
 
     `K` is block-diagonal. Each row of `B` (a constraint) has entries in the unknowns of at most
-    two blocks, and the row of `C` (its force) in the same. Static and hashable: compared by value.
+    two blocks, and the row of `C` (its force) in the same. Patterns are static and hashable, and
+    are compared by value.
 
     **Arguments:**
 
     - `sizes`: the number of unknowns of each block, shape `(nb,)`.
     - `rows`: the first and the second block that each row touches, shape `(m, 2)`; -1 where
         there is none (the ground).
-    - `entries`: which unknowns of these a row has entries for, whatever the state: shape
-        `(m, 2, q)`, with `q` the largest size. Default: all of them.
+    - `entries`: for which unknowns of these blocks a row has entries, whatever the state: booleans
+        of shape `(m, 2, q)`, with `q` the largest size. Default: all of them.
     - `labels`: a name for each row, for errors. Default: `row 0`, `row 1`...
 
-    **Raises:** `ValueError` if a row names a block that does not exist, or one block twice.
+    **Raises:** `ValueError` if a row names a block that does not exist, no block, or one twice.
     """
 
     sizes: Int[np.ndarray, " nb"]
@@ -102,12 +103,12 @@ class Pattern:
 
 
 class BlockMatrix(eqx.Module):
-    """The values of `[[K, C^T], [B, 0]]`, whose structure is a [`Pattern`][].
+    """The values of `[[K, C^T], [B, 0]]`, whose structure is a [`jaxspark.linear.Pattern`][].
 
-    - `K`: the diagonal blocks, with ones on the diagonal and zeros elsewhere where they are
-        padded.
-    - `B`: for each row its entries in its first and second block; zero for the ground and where
-        it is padded.
+    - `K`: the diagonal blocks, shape `(nb, q, q)`, with ones on the diagonal and zeros elsewhere
+        where they are padded.
+    - `B`: for each row its entries in its first and second block, shape `(m, 2, q)`; zero for the
+        ground and where it is padded.
     - `C`: the same for the forces; `None` where they are ideal, `C = B`, and `K` is symmetric.
     - `diagonal`: whether every block of `K` is known to be diagonal.
     """

@@ -35,20 +35,23 @@ class _Factors(eqx.Module):
 
 
 class RangeSpace(AbstractBlockSolver):
-    r"""Solves `B K^{-1} B^T lam = B K^{-1} f - g` and then for the unknowns.
+    r"""Solves `B K^{-1} B^T lam = B K^{-1} f - g` for the multipliers, then for the unknowns.
 
     Joints that are not neighbours are eliminated together: `log2 N` rounds of batched operations
     for chains, the shape that accelerators want, and on a CPU the fastest way for mechanisms
     whose bodies have few joints each. Loops need no treatment of their own.
 
-    Inaccurate where masses that are joined differ by more than six orders of magnitude; not for
-    bodies with very many joints, which make all these neighbours, nor for forces that are not
-    ideal.
+    It is inaccurate where masses that are joined differ by more than six orders of magnitude. It
+    is not for bodies with very many joints, all of which are neighbours then, nor for constraint
+    forces that are not ideal.
 
     **Arguments:**
 
     - `order`: `"rounds"`, or `"sweep"`: one joint after the other, for joints along paths.
         `"auto"` sweeps where it can on a CPU.
+
+    **Raises:** `ValueError` for another `order` and, where it meets a system, for constraint
+    forces that are not ideal, or a sweep where joints branch.
 
     ??? cite "Reference"
         M. Benzi, G. Golub & J. Liesen, *Numerical solution of saddle point problems*, Acta

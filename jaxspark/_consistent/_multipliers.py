@@ -23,7 +23,7 @@ from ._residuals import constraint_jacobian, velocity_constraints
 class Multipliers(eqx.Module):
     """What the constraints do at a consistent state.
 
-    They push the mechanism with `-(g_y v_z)^T lam - k_z^T psi`, if they are ideal: mind the
+    If they are ideal, their forces on the mechanism are `-(g_y v_z)^T lam - k_z^T psi`: mind the
     signs.
 
     - `lam`: holonomic multipliers, structured as what `g` returns.
@@ -143,11 +143,14 @@ def multipliers(
 
     - `system`: the constrained system.
     - `t`, `y`, `z`: a time and a consistent state (see [`jaxspark.project`][]); or a vector of
-        times, and states with a leading axis.
+        times, shape `(n,)`, and states with a leading axis of length `n`.
     - `args`: passed to the system's functions.
-    - `linear_solver`: of systems of many blocks, as for [`jaxspark.solve`][].
+    - `linear_solver`: for systems of many blocks, as for [`jaxspark.solve`][].
 
-    **Returns:** a [`jaxspark.diagnostics.Multipliers`][]; NaN where they are not determined.
+    **Returns:** a [`jaxspark.diagnostics.Multipliers`][], with a leading axis for a vector of
+    times; NaN where they are not determined.
+
+    **Raises:** `ValueError` and `TypeError` for invalid input.
 
     Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, VII.1
     (1.46); L. O. Jay, *On modified Newton iterations for SPARK methods applied to

@@ -30,8 +30,8 @@ class Projection(eqx.Module):
 
     - `y`, `z`: the projected state (on failure, the state given).
     - `result`: `RESULTS.successful` or `RESULTS.projection_failed`.
-    - `residuals`: of the constraints after projection, or as far as it came: which is still
-        violated, and by how much.
+    - `residuals`: those of the constraints after the projection; on failure, where it stopped:
+        they tell which constraint is still violated, and by how much.
     - `rank`: rank and null direction of the constraint Jacobian there.
     """
 
@@ -42,7 +42,7 @@ class Projection(eqx.Module):
     rank: ConstraintRank
 
     def violation(self) -> str:
-        """The worst residual and the rank in words, for concrete values."""
+        """The worst residual and the rank in words. Values must be concrete, not traced."""
         return describe(self.residuals, self.rank)
 
 
@@ -61,24 +61,26 @@ def project(
 ) -> Projection:
     r"""The nearest consistent state: first `y` onto `g = 0`, then `z` onto `gdot = k = 0`.
 
-    Coordinates move along `v_z`, so that they remain reachable; distance is measured in the
-    mass metric `p_z`, or with unit weights. Or chosen coordinates are held fixed, and the
-    others move as little as possible. Differentiable with respect to `y`, `z`, `t`, `args`.
+    Distance is measured in the mass metric `p_z`, or with unit weights. In the mass metric
+    coordinates move along `v_z`, so that they remain reachable. Chosen entries can be held fixed;
+    the others then move as little as possible. The result is differentiable with respect to `y`,
+    `z`, `t` and `args`.
 
     **Arguments:**
 
     - `system`: the constrained system.
-    - `t`, `y`, `z`, `args`: the state to project.
-    - `metric`: `"mass"` (the kinetic energy of the change) or `"identity"`.
+    - `t`, `y`, `z`: a time, and the state to project.
+    - `args`: passed to the system's functions.
+    - `metric`: `"mass"` (the kinetic energy of the change) or `"identity"` (unit weights).
     - `hold_y`, `hold_z`: booleans structured as `y`, `z` (or a prefix that broadcasts):
         true where the value must stay. Unit weights are used for the others.
-    - `linear_solver`: of systems of many blocks, as for [`jaxspark.solve`][].
-    - `throw`: whether to raise an error if it fails, rather than return the result.
+    - `linear_solver`: for systems of many blocks, as for [`jaxspark.solve`][].
+    - `throw`: whether to raise an error if the projection fails, rather than return the result.
 
     **Returns:** a [`jaxspark.diagnostics.Projection`][].
 
     **Raises:** `RuntimeError` with the violated constraint, if `throw` and it fails;
-    `ValueError` for input that can never be right.
+    `ValueError` and `TypeError` for invalid input.
 
     Source: E. Hairer, Ch. Lubich & G. Wanner, *Geometric Numerical Integration*, IV.4
     (4.2), in the metric of VII.1.

@@ -29,7 +29,7 @@ class ConstraintResiduals(eqx.Module):
 
     - `g`: holonomic constraints, structured as what `g` returns.
     - `gdot`: their time derivatives `g_t + g_y v`.
-    - `k`: nonholonomic constraints.
+    - `k`: nonholonomic constraints, structured as what `k` returns.
     """
 
     g: Any
@@ -44,9 +44,9 @@ class ConstraintRank(eqx.Module):
     - `size`: the number of constraints.
     - `null_direction`: the combination of the constraints, `(lam, psi)` of norm 1, that is
         closest to being redundant; meaningful if `rank < size`.
-    - `singular_values`: of the Jacobian with rows scaled to norm 1, in descending order. Of
-        multibody systems with more than 256 constraints only the smallest; `rank` is then
-        `size` or, of whatever deficiency, `size - 1`.
+    - `singular_values`: those of the Jacobian with rows scaled to norm 1, in descending order.
+        For systems of blocks with more than 256 constraints only the smallest; `rank` is then
+        `size` or, whatever the deficiency is, `size - 1`.
     """
 
     rank: Int[Array, ""]
@@ -94,6 +94,8 @@ def constraint_residuals(
 
     **Returns:** a [`jaxspark.diagnostics.ConstraintResiduals`][], with a leading axis for a vector
     of times.
+
+    **Raises:** `ValueError` if times and states do not match.
     """
 
     def at(t, y, z):
@@ -133,7 +135,8 @@ def constraint_rank(
     **Arguments:**
 
     - `system`: the constrained system.
-    - `t`, `y`, `z`, `args`: where.
+    - `t`, `y`, `z`: a time and a state.
+    - `args`: passed to the system's functions.
 
     **Returns:** a [`jaxspark.diagnostics.ConstraintRank`][]. No gradient flows through it.
     """

@@ -13,13 +13,13 @@ from ._boundary import boundary_derivatives, boundary_stages, Ends, stage_values
 
 
 class DiscreteAction(eqx.Module):
-    """What a method makes of the action between two configurations.
+    """The action of a method between two configurations.
 
     - `L_d`: the discrete Lagrangian, `h sum_i b_i L(T_i, Q_i, V_i)` (J s).
     - `D2`, `D4`: its derivatives with respect to `q0` and `q1`, structured as these.
     - `f_minus`, `f_plus`: the discrete forces `f_d^-` and `f_d^+`, structured as `q`: of the
         constraints, and of all forces that are not in the Lagrangian.
-    - `v0`, `v1`: the velocities at both ends.
+    - `v0`, `v1`: the velocities at both ends, structured as `q`.
     - `constraint`: `c(t0, q0, t1, q1)`, the value of the nonholonomic constraints, the same at
         both ends; zero if both configurations lie on one trajectory of the method.
     - `converged`: whether the stages between the two configurations could be found; if not, all
@@ -126,7 +126,8 @@ def discrete_action(
 
     **Returns:** a [`jaxspark.diagnostics.DiscreteAction`][].
 
-    **Raises:** `TypeError` or `ValueError` if the principle does not apply to the system.
+    **Raises:** `TypeError` or `ValueError` if the principle does not apply to the system or the
+    method; `ValueError` if `q0` and `q1` differ in shape or dtype.
 
     ??? cite "Reference"
         L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian systems*,

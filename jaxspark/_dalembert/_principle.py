@@ -15,12 +15,12 @@ from ._action import _discrete_action, DiscreteAction, require_principle
 class DiscreteEulerLagrange(eqx.Module):
     """How well a trajectory satisfies the discrete principle.
 
-    - `residual`: of equation (4.5a) at each inner time, a leading axis of length `n - 2`,
-        structured as `q`. It has the unit of a momentum.
+    - `residual`: that of equation (4.5a) at each inner time, structured as `q`, with a leading axis
+        of length `n - 2`. It has the unit of a momentum.
     - `constraint`: `c` of equation (4.5b) for each step, the nonholonomic constraints with the
         velocity that follows from its two configurations; a leading axis of length `n - 1`.
         Zero along a trajectory that starts consistently.
-    - `actions`: [`jaxspark.diagnostics.DiscreteAction`][] of each step.
+    - `actions`: a [`jaxspark.diagnostics.DiscreteAction`][] with a leading axis for the steps.
     """
 
     residual: State
@@ -42,21 +42,22 @@ def discrete_euler_lagrange(
         c(t_{k-1}, q_{k-1}, t_k, q_k) = c(t_k, q_k, t_{k+1}, q_{k+1})
 
     Nothing but the configurations is used. A method whose coefficients satisfy the conditions
-    (6.2), `method.tableau.lagrange_dalembert`, makes it vanish to rounding error, which grows
-    as the steps get smaller; others do not.
+    (6.2), `method.tableau.lagrange_dalembert`, makes the residual vanish to rounding error, which
+    grows as the steps get smaller; others do not.
 
     **Arguments:**
 
     - `system`: a Lagrangian system without holonomic constraints.
     - `method`: the SPARK method that made the trajectory, or another.
-    - `ts`, `qs`: every step of it, `n` times and as many rows, for instance `solution.ts,
-        solution.ys` of a [`jaxspark.rollout`][] with `save_every=1`.
+    - `ts`, `qs`: the times of all its steps, shape `(n,)`, and the coordinates there, with a
+        leading axis of length `n`: for instance `solution.ts, solution.ys` of a
+        [`jaxspark.rollout`][] with `save_every=1`.
     - `args`: passed to the system's functions.
 
     **Returns:** a [`jaxspark.diagnostics.DiscreteEulerLagrange`][].
 
-    **Raises:** `TypeError` or `ValueError` if the principle does not apply to the system, or
-    there are less than three times.
+    **Raises:** `TypeError` or `ValueError` if the principle does not apply to the system or the
+    method; `ValueError` for fewer than three times, or another number of coordinates.
 
     ??? cite "Reference"
         L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian systems*,

@@ -52,9 +52,12 @@ class LeafCheck:
 
 @dataclass(frozen=True)
 class GradientCheck:
-    """What [`jaxspark.diagnostics.check_gradient`][] found; printed as a table.
+    """What [`jaxspark.diagnostics.check_gradient`][] found; it is printed as a table.
 
-    - `leaves`: a `LeafCheck` for each array of the parameters.
+    - `leaves`: for each array of the parameters its `name`; the derivatives `forward`, `reverse`
+        and `differences`, along one direction, and the `uncertainty` of the last; `growth`, the
+        largest relative change of a result over that of the parameter; and the `verdict` in words,
+        empty if all is well.
     - `remarks`: what concerns all of them.
     """
 
@@ -77,16 +80,15 @@ class GradientCheck:
 
 
 def check_gradient(run: Callable[[Args], Any], args: Args, *, seed: int = 0) -> GradientCheck:
-    """Whether derivatives of a run are right, by the parameters, array by array.
+    """Check whether the derivatives of a run by its parameters are right, array by array.
 
     Forward derivatives are compared with reverse ones, and with differences, extrapolated until
-    they get no better. Both find, for instance, a wrong rule of a function of one's own, a
+    they get no better. Both find, for instance, a wrong rule of a function of your own, a
     `stop_gradient`, an integer on the way, or a kink at these parameters, where it makes more than
     1e-4 of the largest derivative of an array. What is below the rounding errors of differences, in
     double precision 4e-11 of the largest result for a change of the parameter by itself, is not
-    told. Where a function has a rule for reverse mode alone,
-    its sum is compared with differences. The program is compiled four times and runs sixteen
-    times for each array.
+    found. Where a function has a rule for reverse mode alone, its sum is compared with
+    differences. The program is compiled four times and runs sixteen times for each array.
 
     **Arguments:**
 
@@ -95,9 +97,10 @@ def check_gradient(run: Callable[[Args], Any], args: Args, *, seed: int = 0) -> 
         initial values that depend on them are made consistent by [`jaxspark.project`][] inside.
     - `args`: any PyTree; its real arrays and numbers are the parameters, but for those that are not
         finite.
-    - `seed`: of the directions in which parameters are changed, and the weights of the results.
+    - `seed`: that of the directions in which parameters are changed, and of the weights of the
+        results.
 
-    **Returns:** a [`jaxspark.diagnostics.GradientCheck`][]: `good`, or what is wrong, printed.
+    **Returns:** a [`jaxspark.diagnostics.GradientCheck`][]; print it, or look at `good`.
 
     **Raises:** `ValueError` if there is no parameter or no result, or one is complex.
 

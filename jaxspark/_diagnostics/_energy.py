@@ -32,10 +32,10 @@ def energy(
 ) -> Float[Array, "..."]:
     """The energy of a state, or of every state of a solution (J).
 
-    `L_v v - L` of a [`jaxspark.LagrangianSystem`][]; for other systems `p(t, y, z) z / 2 + U(t,
-    y)`, with momenta `p` that are linear in `z`. That of springs that are coordinates, of a
-    [`jaxspark.stiff.Elongated`][], is added. It is conserved if nothing depends on time,
-    no force but that of the potential acts, and the constraints do no work: ideal holonomic
+    It is `L_v v - L` for a [`jaxspark.LagrangianSystem`][]; for other systems `p(t, y, z) z / 2 +
+    U(t, y)`, with momenta `p` that are linear in `z`. The energy of springs that are coordinates,
+    of a [`jaxspark.stiff.Elongated`][], is added. The energy is conserved if nothing depends on
+    time, no force but that of the potential acts, and the constraints do no work: ideal holonomic
     constraints, and ideal nonholonomic ones that are linear in the velocity.
 
     **Arguments:**
@@ -44,13 +44,13 @@ def energy(
     - `t`, `y`, `z`: a time and a state; or a vector of times, and states with a leading axis,
         for instance `solution.ts, solution.ys, solution.zs`.
     - `args`: passed to the system's functions.
-    - `potential`: `U(t, y, args)`, the potential energy (J), of a system that has no
-        Lagrangian; without that of springs that are coordinates, and of the others alone.
+    - `potential`: `U(t, y, args)`, the potential energy (J) of a system that has no Lagrangian,
+        without that of springs that are coordinates; `y` are then the other coordinates alone.
 
-    **Returns:** a number, or a vector with one for each time.
+    **Returns:** a number, or a vector with one for each time (J).
 
-    **Raises:** `ValueError` if the potential is missing, no number, or given with a Lagrangian;
-    `TypeError` if it is no function.
+    **Raises:** `ValueError` if the potential is missing, not a number, or given with a Lagrangian;
+    `TypeError` if it is not a function.
 
     Source: L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian
     systems*, equation (2.8).

@@ -37,7 +37,7 @@ def momentum_map(
     **Arguments:**
 
     - `system`: the constrained system.
-    - `generator`: `generator(t, y, args)`, the velocity `z` with which the symmetry moves the
+    - `generator`: `generator(t, y, args)`, the velocities with which the symmetry moves the
         coordinates, structured as `z`. For instance `[1, 0]`, a translation, or `[-y, x]`, a
         rotation.
     - `t`, `y`, `z`: a time and a state; or a vector of times, and states with a leading axis,
@@ -46,7 +46,7 @@ def momentum_map(
 
     **Returns:** a number, or a vector with one for each time.
 
-    **Raises:** `TypeError` if the generator is no function, `ValueError` if its values are not
+    **Raises:** `TypeError` if the generator is not a function, `ValueError` if its values are not
     structured as `z`.
 
     Source: J. E. Marsden & M. West, *Discrete mechanics and variational integrators*, Acta

@@ -21,12 +21,15 @@ from .._system import AbstractConstrainedSystem, as_args, as_state, flatten, inn
 def summary(
     system: AbstractConstrainedSystem, y: State, z: State, args: Args = None, *, t: Any = 0.0
 ) -> str:
-    """Its sizes, constraints, degrees of freedom and mass matrix at a state, and what is wrong.
+    """Describe a system at a state, and say what is wrong with it.
+
+    The text has its sizes, constraints, degrees of freedom, the rank and the residuals of the
+    constraints, and the mass matrix, if that is not sound.
 
     **Arguments:**
 
     - `system`: the constrained system.
-    - `y`, `z`, `args`, `t`: where; for instance the start of a motion.
+    - `y`, `z`, `args`, `t`: a state, parameters and a time; for instance the start of a motion.
 
     **Returns:** a text, to print.
 
@@ -51,7 +54,7 @@ def summary(
         told = ", ".join(f"{value:.1e} of {name}" for name, value in worst.items() if value >= 0)
         lines.append(f"Largest residuals at t = {float(t):g}: {told}.")
     if flat.structure is not None:
-        lines.append(f"Solved in {flat.structure.pattern.size} blocks where it is large.")
+        lines.append(f"Solved in {flat.structure.pattern.num_blocks} blocks where it is large.")
     if not bool(sound_mass(flat, t, flat_y, flat_z)):
         lines.append(
             "The mass matrix is not symmetric, or not positive definite where velocities are free. "

@@ -17,22 +17,24 @@ Estimate = Callable[[Any, Any, Any, Any], Any]
 class ExplicitMethod:
     r"""An explicit Runge-Kutta method, each of whose steps ends on the constraints.
 
-    With `K_i` the derivatives of the stages, by the underlying ODE, it is
+    With `K_i` the derivatives of the stages, by the underlying ODE, a step is
 
         X_i = x_0 + h sum_{j < i} a_ij K_j,    x_1 = x_0 + h sum_j b_j K_j,
 
-    and `x_1` is projected. For [`jaxspark.solve`][]; [`jaxspark.DOP853`][] and others are made.
+    and `x_1` is projected onto the constraints. [`jaxspark.solve`][] takes it as `method`;
+    [`jaxspark.DOP853`][] and others are ready-made.
 
     **Arguments:**
 
-    - `name`: as a user writes it.
-    - `order`: of the method.
-    - `A`: for each stage but the first, the coefficients of those before it.
-    - `b`: the weights, one for each stage.
+    - `name`: the name, for messages.
+    - `order`: the order of the method, at least 1.
+    - `A`: for each of the `s` stages but the first, the coefficients of those before it:
+        `s - 1` rows of the lengths 1 to `s - 1`.
+    - `b`: the weights, one for each stage, shape `(s,)`; their sum is 1.
     - `estimate`: the weights of an embedded error estimate, one for each stage; or a function
         `(h, x0, x1, K) -> e` of the size of the step, its ends and the derivatives of its stages,
         shape `(s, n)`, to an error of shape `(n,)`. Weights are multiplied by 3, up to order 5 by
-        18, for the errors of all steps add up; a function is taken as it is.
+        18, because the errors of all steps add up; a function is taken as it is.
     - `error_order`: the power of `h` in the estimate. Default: `order`.
 
     **Raises:** `ValueError` if the coefficients do not fit together, or there is no estimate.
@@ -103,7 +105,7 @@ class ExplicitMethod:
 
     @property
     def stages(self) -> int:
-        """`s`."""
+        """The number of stages `s`."""
         return len(self.b)
 
 

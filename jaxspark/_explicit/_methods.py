@@ -24,7 +24,7 @@ from ._tables import (
 
 @functools.cache
 def DOP853() -> ExplicitMethod:
-    r"""The method of order 8 by Dormand and Prince, as Hairer, Norsett and Wanner have it.
+    r"""The method of order 8 by Dormand and Prince, in the form of Hairer, Norsett and Wanner.
 
     It has twelve stages. The error of a step is estimated from the embedded estimates `e_5`, of
     order 5, and `e_3`, of order 3,
@@ -32,11 +32,12 @@ def DOP853() -> ExplicitMethod:
         3 e_5 x min(9, 1 + 45 x^3),    x = |e_5| / sqrt(|e_5|^2 + 0.01 |e_3|^2),
 
     which for smooth motions is of order 8 as the error is. The sizes are measured in units of
-    `1 + |y|`. The source has neither the factor 3, for errors of many steps add up, nor the last
-    one. Where the force jumps inside the step, `x` is between 0.5 and 1, and the error up to 26
-    times `e_5 x`, most where the jump is between the nodes 0.118 and 0.25.
+    `1 + |y|`. The source has neither the factor 3, which is there because the errors of many steps
+    add up, nor the last factor. Where the force jumps inside the step, `x` is between 0.5 and 1,
+    and the error is up to 26 times `e_5 x`, most where the jump is between the nodes 0.118 and
+    0.25.
 
-    **Returns:** the [`jaxspark.methods.ExplicitMethod`][], as do the others.
+    **Returns:** a [`jaxspark.methods.ExplicitMethod`][].
 
     Source: E. Hairer, S. Norsett & G. Wanner, *Solving Ordinary Differential Equations I*, 2nd
     edition, II.5 and II.10 (10.17).
@@ -48,6 +49,8 @@ def DOP853() -> ExplicitMethod:
 def Dopri8() -> ExplicitMethod:
     """The method of order 8 by Prince and Dormand, with thirteen stages.
 
+    **Returns:** a [`jaxspark.methods.ExplicitMethod`][].
+
     Source: P. J. Prince & J. R. Dormand, *High order embedded Runge-Kutta formulae*, Journal of
     Computational and Applied Mathematics 7 (1981), RK8(7)13M.
     """
@@ -57,6 +60,8 @@ def Dopri8() -> ExplicitMethod:
 @functools.cache
 def Tsit5() -> ExplicitMethod:
     """The method of order 5 by Tsitouras, with seven stages.
+
+    **Returns:** a [`jaxspark.methods.ExplicitMethod`][].
 
     Source: Ch. Tsitouras, *Runge-Kutta pairs of order 5(4) satisfying only the first column
     simplifying assumption*, Computers & Mathematics with Applications 62 (2011).
@@ -68,6 +73,8 @@ def Tsit5() -> ExplicitMethod:
 def Dopri5() -> ExplicitMethod:
     """The method of order 5 by Dormand and Prince, with seven stages.
 
+    **Returns:** a [`jaxspark.methods.ExplicitMethod`][].
+
     Source: J. R. Dormand & P. J. Prince, *A family of embedded Runge-Kutta formulae*, Journal of
     Computational and Applied Mathematics 6 (1980).
     """
@@ -77,6 +84,8 @@ def Dopri5() -> ExplicitMethod:
 @functools.cache
 def Bosh3() -> ExplicitMethod:
     """The method of order 3 by Bogacki and Shampine, with four stages.
+
+    **Returns:** a [`jaxspark.methods.ExplicitMethod`][].
 
     Source: P. Bogacki & L. F. Shampine, *A 3(2) pair of Runge-Kutta formulas*, Applied Mathematics
     Letters 2 (1989).

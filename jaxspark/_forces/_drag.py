@@ -17,15 +17,16 @@ def drag(
 ) -> Float[Array, "*n d"]:
     """Quadratic drag of points that move through a fluid at rest: `-c |u| u`.
 
-    For a slender arm take points along it, of Gauss and Legendre for instance, each with its
-    share of `rho C_D width length / 2`, and the normal of the arm: air hardly resists what
-    moves along (strip theory).
+    For a slender arm take points along it, Gauss-Legendre points for instance, each with its
+    share of `rho C_D width length / 2`, and the normal of the arm: air hardly resists motion
+    along the arm (strip theory).
 
     **Arguments:**
 
-    - `velocities`: `u`, of the points (m/s); subtract the wind.
-    - `coefficients`: `c`, of each point (N s^2/m^2).
-    - `normals`: unit vectors; then only what moves along these counts, `-c |u.n| (u.n) n`.
+    - `velocities`: `u`, of the points (m/s), shape `(*n, d)`; subtract the wind.
+    - `coefficients`: `c`, of each point (N s^2/m^2), shape `(*n,)`.
+    - `normals`: unit vectors, shape `(*n, d)`; then only the velocity along these counts,
+        `-c |u.n| (u.n) n`. Default: the whole velocity counts.
 
     **Returns:** the forces (N), of the shape of the velocities.
 
@@ -49,17 +50,17 @@ def generalised(
     z: State,
     law: Callable[[Float[Array, "..."]], Float[Array, "..."]],
 ) -> State:
-    """Forces at points as forces on coordinates: `Q = (du/dz)^T F(u)`, equal in power.
+    """The generalised forces of forces at points, of equal power: `Q = (du/dz)^T F(u)`.
 
     **Arguments:**
 
-    - `velocities`: those `u` of points as a function of the velocities `z` of a system (m/s), at
-        the time and coordinates at hand; or any rates, of joints for instance.
+    - `velocities`: the velocities `u` of points (m/s) as a function of the velocities `z` of a
+        system, at the time and coordinates at hand; or any rates, of joints for instance.
     - `z`: the velocities of the system, an array or a PyTree.
     - `law`: the forces `F` (N, or N m) at the points as a function of `u`, of its shape; for
-        instance a [`drag`][] or a [`friction`][].
+        instance a [`jaxspark.forces.drag`][] or a [`jaxspark.forces.friction`][].
 
-    **Returns:** the generalised forces, structured as `z`.
+    **Returns:** the generalised forces (N, N m), structured as `z`.
 
     Source: C. Lanczos, *The Variational Principles of Mechanics* (1970), section III.1, on the
     principle of virtual work.

@@ -21,7 +21,7 @@ def elastic(
 
     **Arguments:**
 
-    - `deflection`: `x`, of the far side against the near one (rad, or m); any shape.
+    - `deflection`: `x`, of the far side relative to the near one (rad, or m); any shape.
     - `rate`: `x'` (rad/s, or m/s).
     - `stiffness`: `k` (N m/rad, or N/m); `damping`: `d` (N m s/rad, or N s/m); `cubic`: `k_3`
         (N m/rad^3, or N/m^3).
@@ -44,7 +44,7 @@ def backlash(
     stiffness: Number,
     damping: Number = 0.0,
 ) -> Float[Array, "..."]:
-    r"""Moment of a joint with play: none within `play` to either side, a spring beyond.
+    r"""Moment of a joint with play: zero within `play` to either side, that of a spring beyond.
 
         M = -k s(x) - d s'(x) x',
         s(x) = x + (sqrt((x - b)^2 + width^2) - sqrt((x + b)^2 + width^2)) / 2
@@ -53,10 +53,11 @@ def backlash(
 
     **Arguments:**
 
-    - `deflection`: `x`, of the far side against the near one (rad, or m); any shape.
+    - `deflection`: `x`, of the far side relative to the near one (rad, or m); any shape.
     - `rate`: `x'` (rad/s, or m/s).
-    - `play`: `b`, half the free travel (rad, or m); `width`: of its ends, positive.
-    - `stiffness`, `damping`: beyond, `k` (N m/rad, or N/m) and `d` (N m s/rad, or N s/m).
+    - `play`: `b`, half the free travel (rad, or m).
+    - `width`: where the ends of the play are smoothed (rad, or m), positive.
+    - `stiffness`, `damping`: beyond the play, `k` (N m/rad, or N/m) and `d` (N m s/rad, or N s/m).
 
     **Returns:** the moment (N m), or force (N), on the far side; minus this on the near one.
 

@@ -18,22 +18,23 @@ def friction(
     static: Number | None = None,
     stribeck_rate: Number | None = None,
 ) -> Float[Array, "..."]:
-    r"""Friction of a joint at a given rate, against it.
+    r"""Friction of a joint, against its rate.
 
         M = -(F_C + (F_S - F_C) exp(-(w / w_S)^2)) w / sqrt(w^2 + width^2) - F_v w
 
-    Coulomb's law is recovered for a small width; what would stick creeps. Where the load changes
-    see [`jaxspark.dry_friction`][]; where sticking matters, [`lugre`][].
+    Coulomb's law is recovered for a small width; a joint that would stick creeps. Where the load
+    changes see [`jaxspark.dry_friction`][]; where sticking matters, [`jaxspark.forces.lugre`][].
 
     **Arguments:**
 
     - `rate`: `w`, of each joint (rad/s), or a sliding velocity (m/s); any shape.
-    - `width`: rate over which Coulomb's part changes sign (of the unit of `rate`), positive. Steps
-        must resolve it; it should be well below the rates of interest.
+    - `width`: the rate over which Coulomb's part changes sign (in the unit of `rate`), positive.
+        Steps must resolve it; it should be well below the rates of interest.
     - `coulomb`: `F_C`, friction at high rates (N m, or N).
-    - `viscous`: `F_v`, by the rate (N m s/rad, or N s/m).
-    - `static`: `F_S`, friction at low rates (N m, or N), by default `F_C`; `stribeck_rate`: `w_S`,
-        at which it has fallen (of the unit of `rate`). Both or none.
+    - `viscous`: `F_v`, the coefficient of viscous friction (N m s/rad, or N s/m).
+    - `static`: `F_S`, friction at low rates (N m, or N). Default: `F_C`.
+    - `stribeck_rate`: `w_S`, the rate over which it falls to `F_C` (in the unit of `rate`). Give
+        both `static` and `stribeck_rate`, or none.
 
     **Returns:** the moment (N m), or force (N), on what moves with `rate`; of its shape.
 
@@ -59,7 +60,7 @@ def lugre(
     static: Number | None = None,
     stribeck_rate: Number | None = None,
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    r"""LuGre friction, that sticks: bristles bend by `b`, a state of its own.
+    r"""LuGre friction, which sticks: bristles bend by `b`, a state of its own.
 
         b' = w - sigma_0 |w| b / G(w),  G(w) = F_C + (F_S - F_C) exp(-(w / w_S)^2),
         M = -(sigma_0 b + sigma_1 b' + F_v w)
@@ -70,12 +71,14 @@ def lugre(
 
     **Arguments:**
 
-    - `rate`: `w`, of each joint (rad/s), or a sliding velocity (m/s).
-    - `bristle`: `b` (rad, or m).
+    - `rate`: `w`, of each joint (rad/s), or a sliding velocity (m/s); any shape.
+    - `bristle`: `b` (rad, or m), of the same shape.
     - `stiffness`, `damping`: `sigma_0` (N m/rad, or N/m), `sigma_1` (N m s/rad, or N s/m).
-    - `coulomb`, `viscous`, `static`, `stribeck_rate`: as of [`friction`][]; `F_C` is not zero.
+    - `coulomb`, `viscous`, `static`, `stribeck_rate`: as for [`jaxspark.forces.friction`][];
+        `coulomb` must not be zero.
 
-    **Returns:** the moment (N m), or force (N), on what moves with `rate`; and `b'`.
+    **Returns:** the moment (N m), or force (N), on what moves with `rate`; and `b'` (rad/s, or
+    m/s).
 
     **Raises:** `ValueError` if only one of `static` and `stribeck_rate` is given.
 

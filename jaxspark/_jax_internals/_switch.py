@@ -10,17 +10,17 @@ _state = {"allowed": os.environ.get(VARIABLE, "").strip().lower() in ("", "0", "
 
 
 class jax_internals:
-    """Say whether jaxspark may use what is not JAX's public API: by default it does.
+    """Say whether jaxspark may use what is not JAX's public API; by default it may.
 
     `jax_internals(False)` turns all of that off, for a release of JAX in which it misbehaves, or
     to see what it gains; results are the same to rounding error, but slower. It holds for the whole
-    process from the call on, or inside of a `with` statement. So does `JAXSPARK_PLAIN=1` in the
-    environment, from the start. What was traced before stays as it was traced: call it first, or
-    `jax.clear_caches()` after it.
+    process from the call on, or inside of a `with` statement. `JAXSPARK_PLAIN=1` in the
+    environment does the same from the start. What was traced before stays as it was traced: call
+    this first, or `jax.clear_caches()` after it.
 
     **Arguments:**
 
-    - `allowed`: whether it may.
+    - `allowed`: `True` if jaxspark may use it, `False` if not.
 
     **Raises:** `TypeError` if `allowed` is not a boolean.
     """

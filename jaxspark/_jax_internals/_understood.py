@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class JaxInternalsWarning(UserWarning):
-    """Something of JAX's insides was not understood, and is done without: right, but slower."""
+    """jaxspark did not understand JAX's insides and does without: results are right, but slower."""
 
 
 _said: set[str] = set()

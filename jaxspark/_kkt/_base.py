@@ -39,10 +39,15 @@ class KKTBlocks(AbstractBlocks):
               [g_y v_z, 0, 0],                  [g_y v_z, 0]]
               [k_z, 0, 0]]
 
-    `v_z` is `None` where `v = z`. Methods with as many holonomic conditions as stages (those
-    of Lobatto type) need K2 and, in place of K3, the mass matrix `p_z` alone.
+    Methods with as many holonomic conditions as stages (those of Lobatto type) need K2 and, in
+    place of K3, the mass matrix `p_z` alone.
 
-    - `bordered`: whether it is K3 that is needed.
+    - `p_z`, `r_lam`, `f_psi`: derivatives of the momenta and of the constraint forces, shapes
+        `(nz, nz)`, `(nz, nlam)`, `(nz, npsi)`.
+    - `gdot_z`, `k_z`: derivatives of the constraints, shapes `(nlam, nz)`, `(npsi, nz)`; `gdot_z`
+        is `g_y v_z`.
+    - `v_z`: shape `(ny, nz)`; `None` where `v = z`.
+    - `bordered`: whether K3 is needed.
     """
 
     p_z: Float[Array, "nz nz"]
@@ -134,7 +139,7 @@ def kkt_blocks(
 class AbstractLinearSolver(eqx.Module):
     """Factorises K2 and K3 once and solves with each of them many times.
 
-    In place of K3 it is to take `blocks.K_end`, which for methods of Lobatto type is `p_z`.
+    A subclass takes `blocks.K_end` in place of K3: for methods of Lobatto type it is `p_z`.
     """
 
     def blocks(

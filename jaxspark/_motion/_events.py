@@ -17,19 +17,20 @@ class Event(eqx.Module):
 
     It is located inside the step by shorter steps, to rounding error, and so satisfies the
     constraints as any state does. A step in which the function changes sign twice passes it
-    unnoticed: `max_step` of [`jaxspark.solve`][] prevents this. One that is zero at the very
-    start, and leaves it in the direction that counts, is an event there.
+    unnoticed: `max_step` of [`jaxspark.solve`][] prevents this. A condition that is zero at the
+    very start, and leaves zero in the direction that counts, is an event there.
 
     **Arguments:**
 
-    - `condition`: `condition(t, y, z, args)`, a scalar.
+    - `condition`: `condition(t, y, z, args)`, a scalar that is zero at the event.
     - `direction`: `True` if only rising values count, `False` for falling ones, `None` for both.
     - `reset`: `reset(t, y, z, args)`, which returns the state `(y, z)` after the event, from
         where the motion goes on after a projection; for instance [`jaxspark.impact`][]. `None`
-        ends it.
+        ends the motion at the event.
 
-    **Raises:** `TypeError` if one of them is not callable, `ValueError` if there is a `reset`
-    and no direction: right after it the condition is still zero, of either sign.
+    **Raises:** `TypeError` if `condition` or `reset` is not callable; `ValueError` for another
+    `direction`, or a `reset` without one: after it the condition is still zero, and would count
+    again.
     """
 
     condition: Function
@@ -51,11 +52,12 @@ class Event(eqx.Module):
 class Occurrences(eqx.Module):
     """The events that occurred, in the order of time, each with the states before and after.
 
-    - `count`: how many.
+    - `count`: how many there are.
     - `ts`: their times, shape `(n,)` with `n >= count`; NaN after the last one, as is the rest.
-    - `which`: the indices of the events, -1 after the last one.
-    - `ys`, `zs`: the states before them, with a leading axis.
-    - `ys_after`, `zs_after`: the states after them.
+    - `which`: the index of each among the `events` of [`jaxspark.solve`][], shape `(n,)`; -1
+        after the last one.
+    - `ys`, `zs`: the states before them, with a leading axis of length `n`.
+    - `ys_after`, `zs_after`: the states after them, likewise.
     """
 
     count: Int[Array, ""]

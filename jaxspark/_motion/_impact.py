@@ -27,8 +27,9 @@ def impact(
     **Arguments:**
 
     - `system`: the constrained system.
-    - `gap`: `gap(t, y, args)`, the distance to the obstacle, a scalar.
-    - `restitution`: between 0 (plastic) and 1 (elastic); or a function of `args`.
+    - `gap`: `gap(t, y, args)`, the distance to the obstacle (m), a scalar.
+    - `restitution`: the coefficient of restitution, between 0 (plastic) and 1 (elastic); or a
+        function of `args` that returns it.
 
     **Returns:** a function `(t, y, z, args) -> (y, z)`, the `reset` of a [`jaxspark.Event`][]
     whose condition is the gap, falling. The velocity is NaN where the impact is not determined.

@@ -23,7 +23,7 @@ class Animation:
     """Frames of a motion. `save` writes them; a notebook shows them.
 
     - `frames`: arrays of shape `(height, width, 3)`, of 8 bits.
-    - `fps`: how many of them a second.
+    - `fps`: frames per second.
     """
 
     def __init__(self, frames: Sequence[np.ndarray], fps: float | int):
@@ -31,6 +31,10 @@ class Animation:
 
     def save(self, path: str | pathlib.Path) -> None:
         """Write `.webp`, `.gif`, `.png` (animated), `.mp4` (needs ffmpeg), or `.html`, one page.
+
+        **Arguments:**
+
+        - `path`: the file to write; the ending of its name is the format.
 
         **Raises:** `ValueError` for another ending of the name; `FileNotFoundError` for `.mp4`
         without ffmpeg.
@@ -113,19 +117,19 @@ def animate(
         `(points, 2)` or `(points, 3)`. A link is two points, a wheel a closed ring of them, a
         single point a dot. It is a JAX function, called for all times at once.
     - `trace`: the names of lines whose last points leave a trace.
-    - `seconds`: how long the animation lasts. Default: as long as the motion does, but at least
-        2 and at most 10.
-    - `fps`: frames a second.
-    - `pixels`: of the longer side.
-    - `limits`: of each axis, `((x0, x1), (y0, y1))`. Default: what the motion needs.
+    - `seconds`: how long the animation lasts (s). Default: as long as the motion does, but at
+        least 2 and at most 10.
+    - `fps`: frames per second.
+    - `pixels`: those of the longer side.
+    - `limits`: the limits of each axis, `((x0, x1), (y0, y1))`. Default: what the motion needs.
     - `view`: elevation and azimuth (degrees) from which lines in space are seen.
     - `lane`: of a batch, the number of the motion to draw.
 
     **Returns:** an [`jaxspark.pictures.Animation`][].
 
-    **Raises:** `TypeError` if it is no solution, or `shape` no function that returns a dictionary;
-    `ValueError` if less than two states are saved, for a batch without `lane`, for lines of other
-    shapes, or for names that are not there.
+    **Raises:** `TypeError` if `solution` is not a solution, or `shape` not a function that returns
+    a dictionary; `ValueError` if fewer than two states are saved, for a batch without `lane`, for
+    lines of other shapes, or for names that are not there.
     """
     solution = one_motion(solution, lane)
     duration = abs(float(solution.ts[-1] - solution.ts[0]))

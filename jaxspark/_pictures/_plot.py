@@ -49,8 +49,8 @@ def plot(
 
     **Returns:** a `matplotlib.figure.Figure`, open: `matplotlib.pyplot.show()` shows it.
 
-    **Raises:** `TypeError` if it is no solution; `ValueError` if less than two states are saved,
-    while a program is traced, for names that are not there, or a batch with a system.
+    **Raises:** `TypeError` if `solution` is not a solution; `ValueError` if fewer than two states
+    are saved, while a program is traced, for names that are not there, or a batch with a system.
     """
     import matplotlib.pyplot as plt
 

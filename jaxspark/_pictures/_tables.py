@@ -19,8 +19,9 @@ def to_csv(solution: Any, path: str | pathlib.Path, *, lane: int | None = None) 
     - `path`: the file to write. Its first line names the columns: `t`, `y[0]`, ...
     - `lane`: of a batch, the number of the motion to write.
 
-    **Raises:** `TypeError` if it is no solution; `ValueError` if less than two states are saved,
-    while a program is traced, or for a batch without `lane`; `OSError` if it cannot be written.
+    **Raises:** `TypeError` if `solution` is not a solution; `ValueError` if fewer than two states
+    are saved, while a program is traced, or for a batch without `lane`; `OSError` if the file
+    cannot be written.
     """
     columns = _columns(one_motion(solution, lane))
     with pathlib.Path(path).open("w", encoding="utf-8", newline="") as file:
@@ -38,10 +39,10 @@ def to_pandas(solution: Any, *, lane: int | None = None) -> Any:
     - `lane`: of a batch, the number of the motion; without it the index has the lane first.
 
     **Returns:** the table. Columns are `y[0]`, ..., `z[0]`, ..., and `lam[0]`, ... if multipliers
-    were saved; of PyTrees the names are part of them, `y['crank']`.
+    were saved; for PyTrees they have the names of the entries, `y['crank']`.
 
-    **Raises:** `ModuleNotFoundError` without pandas; `TypeError` if it is no solution; `ValueError`
-    if less than two states are saved, or while a program is traced.
+    **Raises:** `ModuleNotFoundError` without pandas; `TypeError` if `solution` is not a solution;
+    `ValueError` if fewer than two states are saved, or while a program is traced.
     """
     try:
         import pandas as pd
@@ -61,10 +62,15 @@ def to_pandas(solution: Any, *, lane: int | None = None) -> Any:
 def to_xarray(solution: Any) -> Any:
     """An `xarray.Dataset` with a variable for each array of the state, over `time`.
 
-    A batch has the dimension `lane` first, and its times as a variable `t`, since they may differ.
+    **Arguments:**
 
-    **Raises:** `ModuleNotFoundError` without xarray; `TypeError` if it is no solution; `ValueError`
-    if less than two states are saved, or while a program is traced.
+    - `solution`: what [`jaxspark.solve`][] returned, or a batch of such.
+
+    **Returns:** the data set. A batch has the dimension `lane` first, and its times as a variable
+    `t`, since they may differ.
+
+    **Raises:** `ModuleNotFoundError` without xarray; `TypeError` if `solution` is not a solution;
+    `ValueError` if fewer than two states are saved, or while a program is traced.
     """
     try:
         import xarray as xr

@@ -15,11 +15,11 @@ from .._system import FlatSystem, require_callable
 class StepDensity(eqx.Module):
     r"""Steps of size about `h scale(t, y, args)`, chosen so that symmetric methods stay symmetric.
 
-    For [`jaxspark.solve`][].
+    They are for [`jaxspark.solve`][].
 
     A step size that depends on the last step's error destroys what a symmetric method owes to its
     symmetry, the bounded energy error above all. Here the density `rho` of the steps, about `1 /
-    scale`, is carried along:
+    scale`, is a variable of its own:
 
         rho_{n+1/2} = rho_n + h/2 G(t_n, y_n, z_n),          t_{n+1} = t_n + h / rho_{n+1/2},
         rho_{n+1} = rho_{n+1/2} + h/2 G(t_{n+1}, y_{n+1}, z_{n+1}),     G = -(d/dt scale) / scale.
@@ -30,12 +30,13 @@ class StepDensity(eqx.Module):
 
     - `scale`: `scale(t, y, args)`, a positive scalar, the size of a step in units of `h`: for
         instance a power of the distance to a singularity.
-    - `h`: the unit of the steps, of either sign.
-    - `number`: of the steps.
+    - `h`: the unit of the steps, of either sign. It must be given.
+    - `number`: how many steps. It must be given.
     - `initial`: the density at the start, to continue or to reverse a motion from its
-        `solution.step_density`. Default `1 / scale(t0, y0, args)`.
+        `solution.step_density`. Default: `1 / scale(t0, y0, args)`.
 
-    **Raises:** `TypeError` if `scale` is not callable.
+    **Raises:** `TypeError` if `scale` is not callable. [`jaxspark.solve`][] raises `ValueError`
+    without `h` or `number`.
 
     Source: E. Hairer & G. Soederlind, *Explicit, time reversible, adaptive step size control*,
     SIAM J. Sci. Comput. 26 (2005); E. Hairer, C. Lubich & G. Wanner, *Geometric Numerical

@@ -25,12 +25,13 @@ from ._solution import Solution
 
 
 class SolveError(RuntimeError):
-    """A solve failed. Its `solution`, up to the last good state, is kept, and the `rank`.
+    """The error of a solve that failed. It keeps the `solution` and the `rank`.
 
     **Arguments:**
 
     - `message`: what happened, where, and the cure.
-    - `solution`: the [`jaxspark.Solution`][], or [`jaxspark.stiff.BDFSolution`][].
+    - `solution`: the [`jaxspark.Solution`][], or [`jaxspark.stiff.BDFSolution`][], up to the last
+        good state.
     - `rank`: the [`jaxspark.diagnostics.ConstraintRank`][] of the constraints at the last good
         state.
     """

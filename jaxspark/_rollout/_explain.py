@@ -22,7 +22,7 @@ def explain(
     t: Any = 0.0,
     linear_solver: LinearSolver | None = None,
 ) -> str:
-    """How linear systems are solved: blocks, levels, loops, the path that was chosen and why.
+    """Say how linear systems are solved: blocks, levels, loops, which solver was chosen and why.
 
     `"auto"` chooses, before anything is traced:
 
@@ -34,15 +34,16 @@ def explain(
         [`jaxspark.linear.RangeSpace`][] if no body has more than 8 joints, and a dense matrix, with
         a warning, up to 2000 unknowns and multipliers; else it refuses.
 
-    That is for SPARK methods. Explicit ones eliminate dense matrices up to 256 unknowns and
+    That is for SPARK methods. Explicit ones eliminate dense matrices up to 36 unknowns and
     multipliers, and beyond that do the same, or what is given as `linear_solver`.
 
-    It also tells whether the structure of the system spares RATTLE all unknowns but multipliers.
+    The text also tells whether the structure of the system allows RATTLE, `Lobatto(2)`, to solve
+    for multipliers alone.
 
     **Arguments:**
 
     - `system`: the constrained system.
-    - `y`, `z`, `args`, `t`: where it will be used; only shapes and dtypes matter.
+    - `y`, `z`, `args`, `t`: a state, parameters and a time; only shapes and dtypes matter.
     - `linear_solver`: as for [`jaxspark.solve`][].
 
     **Returns:** a text.

@@ -33,27 +33,32 @@ def step(
     newton: NewtonOptions = NewtonOptions(),
     linear_solver: LinearSolver | None = None,
 ) -> tuple[State, State, Stages, StepInfo]:
-    """One step of a SPARK method, a pure function.
+    """Make one step of a SPARK method, as a pure function.
 
-    Differentiable with respect to everything but `guess`, in loops and scans too. A step of
-    size 0 returns the state unchanged, and has no derivative with respect to `h`. So does one
-    that fails, with the reason in `info.result`: nothing is raised.
+    It is differentiable with respect to everything but `guess`, in loops and scans too. A step of
+    size 0 returns the state unchanged, and has no derivative with respect to `h`. A step that
+    fails returns the state unchanged, too, with the reason in the result of its
+    [`jaxspark.methods.StepInfo`][]: it raises no error.
 
     **Arguments:**
 
-    - `system`, `method`: what is solved, by which method; of a [`jaxspark.Composition`][] a
-        step is all of its parts, and `info` has the multipliers of the last.
-    - `t0`, `y0`, `z0`: a consistent state.
+    - `system`: the constrained system.
+    - `method`: a SPARK method. A step of a [`jaxspark.Composition`][] makes all of its parts; its
+        information has the stages of the last.
+    - `t0`, `y0`, `z0`: a time and a consistent state.
     - `h`: the step size, of either sign.
-    - `guess`: starting values for the stages, from the step before; `None` for constant ones.
+    - `guess`: starting values for the stages, [`jaxspark.methods.Stages`][] from the step before;
+        `None` for constant ones.
     - `args`: passed to the system's functions.
-    - `ratio`: the size of the step after this one over `h`, for its starting values.
+    - `ratio`: the size of the next step over `h`, for its starting values.
     - `newton`: tolerances and Jacobian of the Newton iteration.
     - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
         [`jaxspark.linear.explain`][]), or for instance [`jaxspark.linear.AcyclicNullSpace`][].
 
     **Returns:** `y1`, `z1`, the starting values for the next step, and a
     [`jaxspark.methods.StepInfo`][].
+
+    **Raises:** `ValueError` and `TypeError` for invalid input.
 
     Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to
     constrained systems in mechanics*, section 2.

@@ -19,11 +19,12 @@ class Statistics(eqx.Module):
     """What a solve cost, and how well it kept the constraints.
 
     - `num_steps`: accepted steps.
-    - `num_rejected_steps`: those that were tried again, or at which steps of known sizes ended.
-    - `num_failed_steps`: those for which no solution was found. A controller rejects them; steps of
-        known sizes end there.
-    - `newton_iterations`: of all steps together.
-    - `max_newton_iterations`: of the hardest step, a second attempt included.
+    - `num_rejected_steps`: steps that were tried again, or at which a solve with steps of known
+        sizes ended.
+    - `num_failed_steps`: steps for which no solution was found. With tolerances they are rejected;
+        a solve with steps of known sizes ends there.
+    - `newton_iterations`: Newton iterations, or projections, of all steps together.
+    - `max_newton_iterations`: those of the hardest step, a second attempt included.
     - `max_g`, `max_gdot`, `max_k`: the worst constraint residuals at the end of any accepted
         step (in the constraints' own units), not only of those that were saved.
     """
@@ -58,13 +59,13 @@ class Remark:
 
 
 class GlobalError(eqx.Module):
-    """Estimates of what a solution is wrong by: itself less the exact motion.
+    """Estimates of the error of a solution: the solution minus the exact motion.
 
     NaN where they are not known: the solution, or the second one with which it is compared, failed.
 
-    - `ys`, `zs`, `y1`, `z1`: of these of the solution. Where an event ended the motion, `y1` and
-        `z1` of both are at times of their own.
-    - `multipliers`: of `lam` and `psi`, if they were asked for.
+    - `ys`, `zs`, `y1`, `z1`: the errors of these fields of the solution. Where an event ended the
+        motion, `y1` and `z1` of the two solutions are at different times.
+    - `multipliers`: the errors of `lam` and `psi`, or `None` if they were not asked for.
     - `tolerances`: the greatest error of an entry of any saved state or of the last one, as a
         multiple of `atol + rtol |x|`.
     - `lost_from`: the first of these times at which it exceeds 100, as it does in chaotic motions
@@ -91,14 +92,14 @@ class Solution(eqx.Module):
     - `result`: a member of [`jaxspark.RESULTS`][].
     - `stats`: [`jaxspark.Statistics`][].
     - `initial_residuals`: [`jaxspark.diagnostics.ConstraintResiduals`][] at the start.
-    - `step_density`: at the end, of a rollout with a [`jaxspark.StepDensity`][], or `None`.
-    - `events`: of [`jaxspark.solve`][], a [`jaxspark.Occurrences`][], or `None`.
-    - `interpolation`: of [`jaxspark.solve`][] with `dense=True`; use `evaluate`.
+    - `step_density`: the density at the end, with a [`jaxspark.StepDensity`][], or `None`.
+    - `events`: a [`jaxspark.Occurrences`][], or `None` if no events were given.
+    - `interpolation`: what `evaluate` needs, with `dense=True`, or `None`.
     - `error`: with `global_error=True`, a [`jaxspark.diagnostics.GlobalError`][], or `None`.
-    - `remark`: of which `method` is the text.
+    - `remark`: holds the text that `method` gives.
 
-    If a rollout or solve fails, nothing is lost: rows up to the failure are as they were, and the
-    rows after it repeat the last good state with its time.
+    If a solve fails, the rows up to the failure are kept, and the rows after it repeat the last
+    good state with its time.
     """
 
     ts: Float[Array, " n"]
@@ -119,19 +120,25 @@ class Solution(eqx.Module):
 
     @property
     def method(self) -> str:
-        """By which method it was found and, where that was chosen, why."""
+        """The method that was used and, where it was not named, why it was chosen."""
         return self.remark.text
 
     @property
     def successful(self) -> Bool[Array, "..."]:
-        """Whether the rollout reached its end; one value for each lane of a batch."""
+        """Whether the solve succeeded; one value for each lane of a batch."""
         return self.result == RESULTS.successful
 
     def evaluate(self, t: Any) -> tuple[State, State]:
         """The state `(y, z)` at a time of the motion or, with a leading axis, at several.
 
         It is found by a step from the last accepted one: of full order, and on the constraints.
-        NaN outside the motion. At the time of an event it is the state before it.
+        At the time of an event it is the state before it.
+
+        **Arguments:**
+
+        - `t`: a time, or a vector of times, shape `(n,)`.
+
+        **Returns:** the pair `(y, z)`; NaN outside the motion.
 
         **Raises:** `ValueError` unless the solution is from `jaxspark.solve(..., dense=True)`.
         """
@@ -144,9 +151,11 @@ class Solution(eqx.Module):
         return self.interpolation.evaluate(t) if t.ndim == 0 else jax.vmap(self.evaluate)(t)
 
     def explain(self) -> str:
-        """By which method and why, how it ended, and where steps and iterations went, in words.
+        """Say in words which method was used and why, how the solve ended, and what it cost.
 
-        Of a batch the smallest and the largest numbers of its lanes.
+        For a batch it gives the smallest and the largest numbers of its lanes.
+
+        **Returns:** a text.
 
         **Raises:** `ValueError` while a program is traced.
         """

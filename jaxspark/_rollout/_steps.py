@@ -34,12 +34,12 @@ def as_number(value: Any) -> int:
 
 
 class EqualSteps(eqx.Module):
-    """So many steps of equal size, for [`jaxspark.solve`][].
+    """A number of steps of equal size, for [`jaxspark.solve`][].
 
     **Arguments:**
 
-    - `number`: of the steps. With 0 the initial state is returned.
-    - `h`: their size, of either sign, instead of the final time `t1`.
+    - `number`: how many steps. With 0 the initial state is returned.
+    - `h`: their size, of either sign. Default: it follows from the final time `t1` of the solve.
 
     **Raises:** `ValueError` if `number` is not a Python integer, or negative.
     """
@@ -55,7 +55,7 @@ class GivenSteps(eqx.Module):
 
     - `ts`: the times of all steps, that of the initial state first, shape `(n,)`, increasing or
         decreasing. Where two are equal no step is made, so that motions of different lengths can
-        be padded to one and batched.
+        be padded to one length and batched.
     """
 
     ts: Float[Array, " n"] | Any

@@ -26,19 +26,20 @@ def rollout(
     save_every: int | np.integer | None = 1,
     **options: Any,
 ) -> Solution:
-    r"""Integrate with steps of equal size, or between given times: [`jaxspark.solve`][] in short.
+    r"""Integrate with steps of equal size or between given times: a short [`jaxspark.solve`][].
 
-    `solve(..., steps=EqualSteps(num_steps, h))`, or `steps=GivenSteps(ts)`, with every state saved.
+    It is `solve` with `steps=EqualSteps(num_steps, h)`, or `steps=GivenSteps(ts)`, which saves
+    every state by default.
 
     **Arguments:**
 
     - `system`, `y0`, `z0`, `args`, `method`, `t0`: as for `solve`.
-    - `t1` or `h`: final time or step size, one of them; time may run backward.
+    - `t1`, `h`: final time or step size, one of them; time may run backward.
     - `num_steps`: the number of steps. With 0 the initial state is returned.
     - `ts`: in place of all these the times of all steps, that of the initial state first, shape
         `(n,)`, increasing or decreasing.
     - `save_every`: 1 saves every state, `n` every n-th, `None` only the start and the end.
-    - `options`: of `solve`.
+    - `options`: further options of `solve`, but not `steps`.
 
     **Returns:** a [`jaxspark.Solution`][].
 

@@ -69,7 +69,7 @@ def solve(
     order, with respect to `y0`, `z0`, `t0`, `t1`, `ts`, every floating-point leaf of `args` and of
     `system`, and sizes of steps that are given; sizes that follow from tolerances are held
     constant. Derivatives are those of the discrete solution, found by the implicit function
-    theorem; through events, too. It can be vmapped over all of these.
+    theorem; through events, too. The solve can be vmapped over all of these.
 
     **Arguments:**
 
@@ -87,64 +87,64 @@ def solve(
         `"auto"` makes 64 steps of `DOP853()` first and, if many more are needed, as many of `GGL`,
         to see which come farther: outside of `jax.jit` only. `solution.explain()` says what was
         taken and why.
-    - `steps`: `None` for steps whose sizes follow from tolerances. [`jaxspark.EqualSteps`][]; for
-        SPARK methods [`jaxspark.GivenSteps`][], which determine all times, so leave out `t0` and
-        `t1`, or [`jaxspark.StepDensity`][], reversible ones of variable size, which determine the
-        final time.
-    - `rtol`, `atol`: relative and absolute tolerance of positions and velocities. Default: 1e-6
+    - `steps`: `None` for steps whose sizes follow from tolerances; or steps of known sizes,
+        [`jaxspark.EqualSteps`][]. For SPARK methods also [`jaxspark.GivenSteps`][], which determine
+        all times, so leave out `t0` and `t1`; or [`jaxspark.StepDensity`][], reversible steps of
+        variable size, which determine the final time.
+    - `rtol`, `atol`: relative and absolute tolerance of coordinates and velocities. Default: 1e-6
         in double and 1e-3 in single precision, and `atol = rtol`. The error of a smooth motion at
         a given time is proportional to them.
-    - `first_step`, `max_step`: sizes of the first and the largest step. Default: selected, and a
-        tenth of the interval (`GGL` whose `error_norm` does not count velocities in full:
-        unlimited). What happens within less than that, in a motion that is otherwise quiet, can be
-        missed: then give a smaller `max_step`. Infinity removes the limit.
+    - `first_step`, `max_step`: sizes of the first and the largest step. Default: the first is
+        selected, the largest is a tenth of the interval (`GGL` whose `error_norm` does not count
+        velocities in full: unlimited). What happens within less than that, in a motion that is
+        otherwise quiet, can be missed: then give a smaller `max_step`. Infinity removes the limit.
     - `max_steps`: with tolerances, the largest number of steps, rejected ones included. `None`:
-        any number, but no derivatives, `save_every` or
-        `dense`. Derivatives take memory for so many steps: their sizes and a few hundred
-        states, of an explicit method where only the start and the end are saved and there are no
-        events; else all states and, of an implicit method, its stages.
-    - `ts`: times to save, in order, between `t0` and `t1`. The states there are of full order; at
-        the time of an event, that after it.
+        any number, but no derivatives, `save_every` or `dense`. Derivatives take memory for that
+        many steps: for an explicit method, where only the start and the end are saved and there
+        are no events, that of their sizes and of a few hundred states; else that of all states
+        and, for an implicit method, of its stages.
+    - `ts`: times to save, shape `(n,)`, in order, between `t0` and `t1`; only with tolerances. The
+        states there are of full order; at the time of an event, that after it.
     - `save_every`: 1 saves the start and every state after a step, `n` every n-th, and the end.
         With tolerances there are rows for `max_steps` steps, and for events some more; those
         after the end repeat it. Default: the start and the end.
-    - `dense`: whether to keep what `solution.evaluate(t)` needs.
+    - `dense`: whether to keep what `solution.evaluate(t)` needs; only with tolerances.
     - `multipliers`: whether to report the multipliers at the saved times, to full order.
-    - `events`: a [`jaxspark.Event`][] or several.
-    - `max_events`: how many of them may occur after which the motion goes on.
-    - `checkpoint`: what the backward pass keeps of steps of known sizes: `"stages"`, the default,
-        the converged stages of each step; `"none"` the linearised equations and the factors of K2
-        and K3 too, which is faster for some ten coordinates; `"sqrt"` or a number of steps only the
-        first state of each segment, at the price of one more forward pass.
-    - `progress_meter`: for instance `diffrax.TqdmProgressMeter()`; with tolerances.
+    - `events`: a [`jaxspark.Event`][] or several; only with tolerances.
+    - `max_events`: how many events may occur after which the motion goes on.
+    - `checkpoint`: what the backward pass keeps of steps of known sizes. `"stages"`, the default,
+        keeps the converged stages of each step; `"none"` the linearised equations and the factors
+        of K2 and K3 too, which is faster for some ten coordinates; `"sqrt"` or a number of steps
+        only the first state of each segment, at the price of one more forward pass.
+    - `progress_meter`: for instance `diffrax.TqdmProgressMeter()`; only with tolerances.
     - `newton`: tolerances and Jacobian of the Newton iteration, [`jaxspark.NewtonOptions`][]; not
         for [`jaxspark.GGL`][]. With tolerances a step that needs more than 50 iterations is tried
         again with half its size, which costs less.
     - `linear_solver`: for K2 and K3: `"auto"`, by size and structure (see
         [`jaxspark.linear.explain`][]), or for instance [`jaxspark.linear.AcyclicNullSpace`][]; not
-        for `GGL`. Explicit methods take solvers of blocks alone, and by default beyond 256
+        for `GGL`. Explicit methods take only solvers of blocks, and take one by default beyond 36
         velocities and multipliers. By default steps of `Lobatto(2)` of known sizes solve for
         multipliers alone, where the system allows it.
     - `predict`: whether Newton starts from the last step's extrapolated stages.
     - `consistency_tol`: initial constraint residuals above this, times 1 plus the size of the
         state, are refused. `"auto"`: the square root of the machine epsilon. `None` skips
         the check.
-    - `global_error`: whether to estimate how wrong the solution is, all errors on the way included,
-        by a second one with smaller tolerances: `solution.error`, a
-        [`jaxspark.diagnostics.GlobalError`][], costs about 1.4 solves. Where it is more than 100
+    - `global_error`: whether to estimate the error of the whole solution, by a second one with
+        smaller tolerances, which costs about 1.4 solves; only with tolerances. The estimate is
+        `solution.error`, a [`jaxspark.diagnostics.GlobalError`][]. Where it is more than 100
         tolerances, `print(solution)` tells from what time on the solution is lost.
     - `throw`: whether to raise an error on failure, which names what was wrong. If `False`, look at
         `result`; derivatives of the rows after a failure and of `y1` and `z1` are then NaN, but
         zero where these are not used (masked by `jnp.where(solution.successful, y1, 0)`; for second
-        derivatives before anything that is nonlinear). (Under
-        `jax.jit` and `jax.vmap` the error is raised at run time, by a host callback, with the
-        reason alone, for a whole batch if one lane fails; `jax.export` refuses it.)
+        derivatives before anything that is nonlinear). Under `jax.jit` and `jax.vmap` the error is
+        raised at run time, by a host callback, with the reason alone, for a whole batch if one lane
+        fails; `jax.export` refuses it.
 
     **Returns:** a [`jaxspark.Solution`][]. If it fails, or ends at an event, the rows after it
     repeat the last state.
 
     **Raises:** [`jaxspark.SolveError`][] on failure, if `throw`; `ValueError` and `TypeError` for
-    input that can never be right.
+    invalid input.
 
     Source: L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
     systems in mechanics*, equations (4)-(7); for explicit methods E. Hairer, Ch. Lubich & G.

@@ -28,7 +28,7 @@ Jacobian: TypeAlias = ModifiedJacobian | FullJacobian
 
 
 class NewtonOptions(eqx.Module):
-    """When the iteration for the stage equations stops, and with which Jacobian it is made.
+    """When Newton's iteration for the stage equations stops, and which Jacobian it takes.
 
     It has converged when the estimated error, `rate / (1 - rate)` times the last update, is
     at most `atol + rtol * size`, with `size` the largest entry of `y`, respectively `z`. States
@@ -41,8 +41,8 @@ class NewtonOptions(eqx.Module):
         bias that would add up to an energy drift over many steps. With a larger one,
         constraints are met no better than that; linear equations of derivatives are solved to
         rounding error whatever it is (to 1e-14 if it is at least that: faster).
-    - `max_iterations`: after which it gives up.
-    - `jacobian`: `"modified"`, Jay's, falls apart into small matrices, factorised once for a
+    - `max_iterations`: the number of iterations after which it gives up.
+    - `jacobian`: `"modified"`, that of Jay, falls apart into small matrices, factorised once for a
         step. It leaves out how forces depend on the state, and so contracts only as long as the
         step size times the rates of dampers (the frequencies of springs) is below about 1.
         `"full"` has everything in it, and contracts fast however stiff the forces are: a dense
@@ -50,8 +50,8 @@ class NewtonOptions(eqx.Module):
         `((s + 1) nz + (m + 1) nlam + s npsi)^3`, with `(s + 1) ny` more in the parentheses unless
         `v = z`; `m` is `s`, or `s - 1` for Lobatto methods. Derivatives use it, too.
 
-    **Raises:** `ValueError` if a tolerance is no positive number, `max_iterations` no positive
-    integer, or `jacobian` another word.
+    **Raises:** `ValueError` if a tolerance is not a positive number, `max_iterations` not a
+    positive integer, or `jacobian` another word.
     """
 
     rtol: float | None = eqx.field(default=None, static=True)
@@ -77,7 +77,7 @@ class NewtonOptions(eqx.Module):
             raise ValueError(f'jacobian must be "modified" or "full"; got {self.jacobian!r}.')
 
     def tolerances(self, dtype) -> tuple[float, float]:
-        """`(rtol, atol)` with the defaults of the dtype filled in."""
+        """The pair `(rtol, atol)` with the defaults of the dtype filled in."""
         default = float(jnp.finfo(dtype).eps)
         return self.rtol or default, self.atol or default
 

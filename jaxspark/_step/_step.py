@@ -31,11 +31,11 @@ DERIVATIVES = 1e-14
 
 
 class StepInfo(eqx.Module):
-    """What is known about a step beyond its result.
+    """What is known about a step beyond the state at its end.
 
-    - `stages`: the converged stages (on failure, the starting values).
-    - `iterations`: of Newton's method.
-    - `result`: how it ended.
+    - `stages`: the converged [`jaxspark.methods.Stages`][] (on failure, the starting values).
+    - `iterations`: the number of Newton's iterations.
+    - `result`: how it ended, a member of [`jaxspark.RESULTS`][].
     """
 
     stages: Stages

@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.core
 import jax.numpy as jnp
+import numpy as np
 
 from .._consistent import ConstraintResiduals, flat_residuals
 from .._custom_types import Args, FloatScalar, IntScalar, RealScalarLike, State
@@ -22,8 +23,8 @@ from ._step import ggl_step
 class DampedStart(eqx.Module):
     """A consistent state of the slow motion.
 
-    - `t`, `y`, `z`: the time after the last step, and the state; on failure, where it still was
-        good.
+    - `t`, `y`, `z`: the time after the last step, and the state; on failure, those of the last good
+        state.
     - `result`: `RESULTS.successful`, or why the start or a step failed.
     - `newton_iterations`: of all steps together.
     """
@@ -48,7 +49,7 @@ def damp_start(
     atol: RealScalarLike | None = None,
     consistency_tol: float | Literal["auto"] | None = "auto",
 ) -> DampedStart:
-    """A few steps of the implicit Euler method, whatever their error, to damp oscillations.
+    """Make a few steps of the implicit Euler method, whatever their error, to damp oscillations.
 
     Stiff springs that do not start at rest oscillate, and an oscillation larger than the
     tolerance has to be resolved, by thousands of steps if need be. Where it does not matter,
@@ -60,21 +61,24 @@ def damp_start(
 
     continues with the slow motion. Every step divides the amplitude of an oscillation of
     frequency `omega` by about `omega h`. The first leaves velocities of the displaced springs, the
-    second the forces that stopped these, `m d / h^2` for a displacement `d`: hence three. An error
-    of the slow motion of size `h^2` comes in. Differentiable as [`jaxspark.solve`][] is.
+    second the forces that stopped these, `m d / h^2` for a displacement `d`: hence three. The slow
+    motion gets an error of size `h^2`. The result is differentiable as that of
+    [`jaxspark.solve`][] is.
 
     **Arguments:**
 
-    - `system`: with its stiff springs as coordinates, [`jaxspark.stiff.Elongated`][], for the best.
-    - `y0`, `z0`, `t0`, `args`: a consistent state.
-    - `h`: the size of each step (s): long for the oscillations, short for the motion.
-    - `num_steps`: how many.
-    - `rtol`, `atol`: tolerances at which Newton's iteration ends; by default `atol = rtol`.
+    - `system`: the constrained system; best with its stiff springs as coordinates,
+        [`jaxspark.stiff.Elongated`][].
+    - `y0`, `z0`, `t0`, `args`: a consistent state, its time and the parameters.
+    - `h`: the size of each step (s): long for the oscillations, short for the slow motion.
+    - `num_steps`: how many steps.
+    - `rtol`, `atol`: tolerances at which Newton's iteration ends. Default: `atol = rtol`.
     - `consistency_tol`: as for [`jaxspark.solve`][].
 
     **Returns:** a [`jaxspark.stiff.DampedStart`][].
 
-    **Raises:** `ValueError` and `TypeError` for states that can never be right.
+    **Raises:** `ValueError` and `TypeError` for invalid input. A step that fails raises no error:
+    `result` tells.
 
     Source: E. Hairer & G. Wanner, *Solving Ordinary Differential Equations II*, IV.8, on the first
     steps of stiff methods; the choice of Euler steps is this project's.
@@ -88,7 +92,8 @@ def damp_start(
             raise ValueError(f"{name} must be a scalar; use jax.vmap for a batch of them.")
         if not isinstance(value, jax.core.Tracer) and (value == 0 or not jnp.isfinite(value)):
             raise ValueError(f"{name} must be finite and not zero; got {value}.")
-    if isinstance(num_steps, bool) or num_steps < 1:
+    whole = isinstance(num_steps, int | np.integer) and not isinstance(num_steps, bool)
+    if not whole or num_steps < 1:
         raise ValueError(f"num_steps must be a positive Python integer; got {num_steps!r}.")
     tolerance = consistency_tolerance(consistency_tol, dtype)
     return _damp(system, y0, z0, as_args(args, dtype), (t0, h), (rtol, atol), num_steps, tolerance)

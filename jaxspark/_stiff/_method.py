@@ -13,13 +13,13 @@ ERROR_NORMS = ("positions and velocities", "slow motion", "positions")
 
 @dataclasses.dataclass(frozen=True)
 class GGL:
-    """A method that damps, on the stabilised index-2 form: steps are those of the slow motion.
+    """A method that damps, on the stabilised index-2 form; its steps follow the slow motion.
 
     `jaxspark.solve(system, ..., method=jaxspark.GGL(jaxspark.RadauIIA(3)))` integrates mechanisms
-    with stiff springs, bushings or beams, with steps that do not depend on the stiffness, once
-    their oscillations, of velocities too, are damped or as small as the tolerance:
-    [`jaxspark.stiff.damp_start`][] makes such a start. Larger ones are resolved until they are
-    damped.
+    with stiff springs, bushings or beams. Its steps do not depend on the stiffness, once the
+    oscillations, of velocities too, are damped or as small as the tolerance:
+    [`jaxspark.stiff.damp_start`][] makes such a start. Larger oscillations are resolved until they
+    are damped.
 
     With `error_norm="slow motion"` the error of velocities counts times the step size, and with it
     or `"positions"` steps may be as long as the interval: fewer steps for what is slow and smooth,
@@ -35,14 +35,14 @@ class GGL:
 
     - `method`: `RadauIIA(2)`, for what oscillates; `RadauIIA(3)`, in general; or
         `Lobatto(3, "C", "C", "C")`.
-    - `error_norm`: what the error is measured on, of independent coordinates: `"positions and
-        velocities"`; `"slow motion"`, the velocities times the step size; `"positions"` alone.
     - `newton`: at which multipliers the matrix of Newton's iteration is taken: `"g0"`, 0 in the
         first iteration and those just found afterwards; `"gl"`, those of the last step at first;
         `"fcm"`, 0 always.
+    - `error_norm`: what the error of independent coordinates is measured on: `"positions and
+        velocities"`; `"slow motion"`, velocities times the step size; `"positions"` alone.
 
-    **Raises:** `TypeError` if `method` is no method; `ValueError` if it does not damp, or for an
-    unknown `newton` or `error_norm`.
+    **Raises:** `TypeError` if `method` is not a SPARK method; `ValueError` if it does not damp, or
+    for an unknown `newton` or `error_norm`.
 
     Source: J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical solution of
     highly oscillatory constrained multibody dynamic systems*, for the form and the matrix; E.
@@ -69,5 +69,5 @@ class GGL:
 
     @property
     def coefficients(self) -> GGLCoefficients:
-        """Those of the stage equations."""
+        """The coefficients of the stage equations."""
         return ggl_coefficients(self.method.tableau)

@@ -39,12 +39,12 @@ class AbstractConstrainedSystem(eqx.Module):
 
     A subclass has `f` and the others, or `None` for them, as fields or methods. Each is a pure JAX
     function, and is called with `args` last: `f(t, y, z, args)` and `g(t, y, args)` for instance.
-    What it takes and returns is structured as [`jaxspark.ConstrainedSystem`][] says, which is the
-    one made of given functions.
+    What it takes and returns is structured as [`jaxspark.ConstrainedSystem`][] says, which is
+    made of given functions.
 
     The paper has `f(t, y, z, psi)` in place of `f + reaction`. They are apart here because
-    methods of Lobatto type may give them different coefficients. It has no `friction`, whose
-    velocities Gauss and Radau IIA methods do not have where the constraints hold.
+    methods of Lobatto type may give them different coefficients. It has no `friction`: Gauss and
+    Radau IIA methods have no velocities where the constraints hold.
 
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
@@ -129,21 +129,21 @@ class ConstrainedSystem(AbstractConstrainedSystem):
     **Arguments:**
 
     - `f`: `f(t, y, z, args)`, the forces but those of the constraints, structured as `z`.
-    - `v`: `v(t, y, z, args)`, structured as `y`. Default `z`. With holonomic constraints and the
-        default `r` it must be affine in `z`, which is not checked: of one that is not, methods
-        take different constraint forces for ideal.
-    - `p`: `p(t, y, z, args)`, the momenta, structured as `z`. Default `z`.
-    - `g`: `g(t, y, args)`, the holonomic constraints.
+    - `v`: `v(t, y, z, args)`, the derivatives of the coordinates, structured as `y`. Default: `z`.
+        With holonomic constraints and the default `r` it must be affine in `z`, which is not
+        checked: if it is not, methods differ in what they take for ideal constraint forces.
+    - `p`: `p(t, y, z, args)`, the momenta, structured as `z`. Default: `z`.
     - `r`: `r(t, y, lam, args)`, the holonomic constraint forces, structured as `z`.
-        Default `-(g_y v_z)^T lam`, for a `v` that is affine in `z`.
-    - `k`: `k(t, y, z, args)`, the nonholonomic constraints.
+        Default: `-(g_y v_z)^T lam`, for a `v` that is affine in `z`.
+    - `g`: `g(t, y, args)`, the holonomic constraints. Default: none.
+    - `k`: `k(t, y, z, args)`, the nonholonomic constraints. Default: none.
     - `reaction`: `reaction(t, y, z, psi, args)`, the nonholonomic constraint forces, friction
-        that depends on them included, structured as `z`. Default `-k_z^T psi`.
+        that depends on them included, structured as `z`. Default: `-k_z^T psi`.
     - `friction`: `friction(t, y, z, lam, args)`, forces of the holonomic constraints that
         depend on the velocities, too, as dry friction does, structured as `z`. Only for
-        [`jaxspark.Lobatto`][] and [`jaxspark.GGL`][].
+        [`jaxspark.Lobatto`][] and [`jaxspark.GGL`][]. Default: none.
 
-    **Raises:** `TypeError` if one of them is not callable, `ValueError` if there is `r` or
+    **Raises:** `TypeError` if an argument is not callable; `ValueError` if there is `r` or
     `friction` without `g`, or `reaction` without `k`. Wrong shapes and dtypes are found where
     the system meets its first state.
 

@@ -22,8 +22,8 @@ class Elongated(AbstractConstrainedSystem):
 
     States are the pairs `(y, e)` and `(z, e')`, which [`jaxspark.stiff.elongate`][] makes.
     Multipliers of the holonomic constraints are the pair of those of `g` and the springs' tensions
-    `k e + d e'`; only these, if there is no `g`. For methods of any type but Lobatto IIIA-IIIB,
-    which need a regular mass matrix; [`jaxspark.GGL`][] damps what is stiff.
+    `k e + d e'`; only these, if there is no `g`. Such systems are for methods of any type but
+    Lobatto IIIA-IIIB, which need a regular mass matrix; [`jaxspark.GGL`][] damps what is stiff.
 
     The springs act on `z` by `-(eta_y v_z)^T (k e + d e')`, which is their force where `z` are
     velocities. Tensions are less accurate than positions by one or two orders of the method.
@@ -35,9 +35,9 @@ class Elongated(AbstractConstrainedSystem):
         relaxed.
     - `stiffness`: `k` (N/m or N m/rad), a number, an array shaped like the elongations, or a
         function of `args`.
-    - `damping`: `d`, the same (N s/m or N m s/rad). Default: none.
+    - `damping`: `d`, likewise (N s/m or N m s/rad). Default: none.
 
-    **Raises:** `TypeError` if `system` is no system or `eta` no function.
+    **Raises:** `TypeError` if `system` is not a constrained system or `eta` not a function.
 
     ??? cite "Reference"
         J. Yen & L. Petzold, *An efficient Newton-type iteration for the numerical solution of
@@ -135,7 +135,7 @@ class Elongated(AbstractConstrainedSystem):
         return jnp.sum(_value("stiffness", self.stiffness, args, e) * e**2) / 2
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
-        """Those of the system, and the elongations."""
+        """The functions of the system, and the elongations, and what they should return."""
         springs = Part("eta", self.eta, (y[0],), y[1], "the elongations e of the state (y, e)")
         own = lam if self.system.g is None else lam[0]
         return (*self.system.parts(y[0], z[0], own, psi), springs)
@@ -165,10 +165,12 @@ def elongate(
 
     - `system`: a [`jaxspark.stiff.Elongated`][] system.
     - `t`: the time (s).
-    - `y`, `z`: coordinates and velocities of `system.system`.
-    - `args`: the arguments of its functions.
+    - `y`, `z`: coordinates and velocities of `system.system`, the system without springs.
+    - `args`: passed to the system's functions.
 
     **Returns:** the pairs `(y, e)` and `(z, e')`, with `e = eta(t, y)` and `e'` its rate.
+
+    **Raises:** `TypeError` if `system` is not a [`jaxspark.stiff.Elongated`][].
 
     Source: J. Yen & L. Petzold, as for [`jaxspark.stiff.Elongated`][].
     """

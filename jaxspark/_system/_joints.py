@@ -75,19 +75,25 @@ class Joint(_Connection):
     - `pairs`: the numbers of `a` and `b` for each joint, shape `(count, 2)`; -1 is the ground.
     - `own`: `own(args)`, a PyTree whose arrays have one entry for each joint along their
         first axis: its parameters. Without it the function gets the number of the joint.
-    - `name`: for errors and reports. Default: `Joint`.
+    - `name`: for errors and reports. Default: the name of the class.
 
-    **Raises:** `TypeError` if a function is none, `ValueError` for pairs that are none.
+    **Raises:** `TypeError` if `function` or `own` is not callable; `ValueError` unless `pairs` are
+    pairs of different integers, from -1 upward.
     """
 
 
 class RollingJoint(_Connection):
-    r"""The same for nonholonomic constraints: rolling, knife edges, prescribed velocities.
+    r"""Equal nonholonomic constraints of a [`jaxspark.MultibodySystem`][].
+
+    For instance rolling, knife edges or prescribed velocities.
 
     **Arguments:** as for [`jaxspark.Joint`][], but
 
-    - `function`: `k(t, y_a, z_a, y_b, z_b, own, args)`, with the velocities of the two bodies,
-        too; those of the ground are zero.
+    - `function`: `k(t, y_a, z_a, y_b, z_b, own, args)`, the nonholonomic constraints of one joint,
+        a vector. `z_a` and `z_b` are the velocities of the two bodies; those of the ground are
+        zero.
+
+    **Raises:** as [`jaxspark.Joint`][].
     """
 
 
@@ -96,6 +102,8 @@ class ForceElement(_Connection):
 
     **Arguments:** as for [`jaxspark.Joint`][], but
 
-    - `function`: `force(t, y_a, z_a, y_b, z_b, own, args)`, the two generalised forces on `a` and
-        on `b`, a pair structured as the velocities of a body (N, N m).
+    - `function`: `force(t, y_a, z_a, y_b, z_b, own, args)`, the pair of the generalised forces on
+        `a` and on `b`, each structured as the velocities of a body (N, N m).
+
+    **Raises:** as [`jaxspark.Joint`][].
     """

@@ -20,8 +20,10 @@ class LagrangianSystem(AbstractMechanism):
 
     - `lagrangian`: `L(t, q, v, args)`, a scalar (J). `q` and `v` are arrays or PyTrees of
         arrays, structured alike.
-    - `holonomic`: `g(t, q, args)`; may depend on time.
-    - `nonholonomic`: `k(t, q, v, args)`; may be nonlinear in `v` (Chetaev's rule is used).
+    - `holonomic`: `g(t, q, args)`, the holonomic constraints, an array or a PyTree of arrays; they
+        may depend on time.
+    - `nonholonomic`: `k(t, q, v, args)`, the nonholonomic constraints, likewise; they may be
+        nonlinear in `v` (Chetaev's rule is used).
     - `force`: `force(t, q, v, args)`, the generalised forces that have no potential,
         structured as `q` (N, N m).
     - `nonideal`: `nonideal(t, q, v, psi, args)`, a force that depends on the multipliers of
@@ -29,6 +31,8 @@ class LagrangianSystem(AbstractMechanism):
     - `friction`: `friction(t, q, v, lam, args)`, the same for the multipliers of the holonomic
         constraints. Only for [`jaxspark.Lobatto`][] and [`jaxspark.GGL`][]; for other methods
         such a constraint can be given at the velocity level, as a nonholonomic one.
+
+    All but `lagrangian` are `None` by default: there is no such constraint or force.
 
     **Raises:** `TypeError` if an argument is not a function, `ValueError` if `nonideal` is
     given without `nonholonomic`, or `friction` without `holonomic`.
@@ -58,7 +62,7 @@ class LagrangianSystem(AbstractMechanism):
         return conservative if self.force is None else add(conservative, self.force(t, y, z, args))
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
-        """The Lagrangian and the forces."""
+        """The Lagrangian and the forces, and what they should return."""
         number = jnp.zeros((), jnp.result_type(*jax.tree.leaves(y)))
         own = Part("lagrangian", self.lagrangian, (y, z), number, "a number")
         return (own, *self.forces(y, z, lam, psi))

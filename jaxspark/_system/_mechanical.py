@@ -39,12 +39,13 @@ class MechanicalSystem(AbstractMechanism):
     **Arguments:**
 
     - `mass`: `M(t, q, args)`, a symmetric matrix, shape `(n, n)`, acting on the flattened
-        velocity. It may be singular, as long as `K2` and `K3` are not
+        velocity (kg, kg m^2). It may be singular, as long as `K2` and `K3` are not
         (see [`jaxspark.ConstrainedSystem`][]), except for methods of Lobatto type.
     - `force`: `force(t, q, v, args)`, structured as `q`; all forces but those of the
         constraints, Coriolis and centrifugal ones among them (N, N m).
-    - `holonomic`: `g(t, q, args)`.
-    - `nonholonomic`: `k(t, q, v, args)`.
+    - `holonomic`: `g(t, q, args)`, the holonomic constraints, an array or a PyTree of arrays.
+        Default: none.
+    - `nonholonomic`: `k(t, q, v, args)`, the nonholonomic constraints, likewise. Default: none.
     - `nonideal`: `nonideal(t, q, v, psi, args)`, a force that depends on the multipliers of
         the nonholonomic constraints, dry friction for instance, structured as `q`.
     - `friction`: `friction(t, q, v, lam, args)`, the same for the multipliers of the holonomic
@@ -85,7 +86,7 @@ class MechanicalSystem(AbstractMechanism):
         return add(self.force(t, y, z, args), transport)
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
-        """The mass matrix and the force."""
+        """The mass matrix and the forces, and what they should return."""
         size = sum(leaf.size for leaf in jax.tree.leaves(z))
         matrix = jnp.zeros((size, size), jnp.result_type(*jax.tree.leaves(z)))
         words = "a matrix, one row for each velocity"

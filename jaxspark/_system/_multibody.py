@@ -21,9 +21,10 @@ class MultibodySystem(AbstractConstrainedSystem):
         y_i' = v(y_i, z_i),   d/dt (M z_i) = force_i + elements + constraint forces on body i
         0 = g(t, y_a, y_b) for every joint,   0 = k(t, y_a, z_a, y_b, z_b) for rolling ones
 
-    They are mapped over all bodies and joints. Jacobians are found joint by joint, and linear
-    systems solved by elimination along the mechanism: nothing of the size `N^2` ever exists, and
-    the cost of a step grows like `N`, for trees and for mechanisms whose loops are short or few.
+    These functions are mapped over all bodies and joints. Jacobians are found joint by joint, and
+    linear systems are solved by elimination along the mechanism: for `N` bodies nothing of the size
+    `N^2` ever exists, and the cost of a step grows like `N`, for trees and for mechanisms whose
+    loops are short or few.
 
     Every array in the state has one entry for each body along its first axis. The holonomic
     multipliers are a tuple with an array of shape `(count, r)` for each element of `joints`;
@@ -31,10 +32,10 @@ class MultibodySystem(AbstractConstrainedSystem):
 
     **Arguments:**
 
-    - `mass`: `mass(t, y, own, args)` of one body: a symmetric matrix `(q, q)`, or its diagonal
-        `(q,)`, acting on the raveled velocities of the body (kg, kg m^2).
-    - `force`: `force(t, y, z, own, args)` of one body, structured as its velocities; with
-        centrifugal forces, if its mass depends on `y` (N, N m).
+    - `mass`: `mass(t, y, own, args)` of one body: a symmetric matrix, shape `(q, q)`, or its
+        diagonal, shape `(q,)`, acting on the raveled velocities of the body (kg, kg m^2).
+    - `force`: `force(t, y, z, own, args)` of one body, structured as its velocities (N, N m); with
+        centrifugal forces, if its mass depends on `y`.
     - `joints`: one [`jaxspark.Joint`][] for each kind of joint.
     - `rolling`: one [`jaxspark.RollingJoint`][] for each kind of nonholonomic constraint.
     - `elements`: one [`jaxspark.ForceElement`][] for each kind of spring, damper or motor.
@@ -44,8 +45,8 @@ class MultibodySystem(AbstractConstrainedSystem):
         axis: the parameters of each body. Without it functions get the number of the body.
     - `ground`: the coordinates of the ground, structured as those of one body. Default: zeros.
 
-    **Raises:** `TypeError` if something is no function, no joint or no element. Wrong numbers of
-    bodies are found where the system meets its first state.
+    **Raises:** `TypeError` if an argument is not a function, joint or force element where it should
+    be one. Wrong numbers of bodies are found where the system meets its first state.
 
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained systems
@@ -86,7 +87,7 @@ class MultibodySystem(AbstractConstrainedSystem):
 
     @property
     def v(self) -> Function | None:
-        """The velocities of the coordinates."""
+        """The derivatives of the coordinates; `None` if they are the velocities."""
         return None if self.velocity is None else self._v
 
     def _v(self, t, y, z, args):
@@ -169,7 +170,7 @@ class MultibodySystem(AbstractConstrainedSystem):
         return unravel(product(mass, flat[:, None])[:, 0])
 
     def own_rows(self, y: State, args: Args) -> Any:
-        """What each body has of its own: parameters, or its number."""
+        """What each body has of its own, row by row: its parameters, or its number."""
         if self.own is not None:
             return self.own(args)
         return jnp.arange(jax.tree.leaves(y)[0].shape[0])

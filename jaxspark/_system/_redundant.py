@@ -10,18 +10,18 @@ from ._with_blocks import innermost, WithBlocks
 def redundant(system: Any) -> AbstractConstrainedSystem:
     """The same system, whose constraints may depend on each other.
 
-    Of dependent constraints, as overconstrained mechanisms have them, the motion is determined,
+    With dependent constraints, which overconstrained mechanisms have, the motion is determined,
     but not the multipliers: those of minimum norm are taken. Which constraints count as dependent
     is found anew at every point, by the singular values of `[g_y v_z; k_z]`, whose rows have been
     scaled to norm 1: those below `eps^0.64` of the largest, 1e-10 in double precision, are zero.
     Where constraints contradict each other, a solve with tolerances ends as
     `RESULTS.projection_failed`; with steps of known sizes the statistics show what is violated,
-    and [`jaxspark.multipliers`][] are those of least squares. A position in which
-    they become dependent that are not so elsewhere, a dead centre, may still stop a motion.
+    and [`jaxspark.multipliers`][] are those of least squares. A singular position, in which
+    constraints become dependent that are not so elsewhere, may still stop a motion.
 
-    Other changes of a system, such as `stiff.Elongated`, come before this one. All equations are
-    solved as one block, with singular value decompositions: for some dozens of
-    velocities. Of larger mechanisms describe bodies and joints by
+    Other changes of a system, such as [`jaxspark.stiff.Elongated`][], come before this one. All
+    equations are solved as one block, with singular value decompositions: this is for some dozens
+    of velocities. For larger mechanisms describe bodies and joints by
     [`jaxspark.MultibodySystem`][], and solve with
     `linear_solver=jaxspark.linear.AcyclicNullSpace(redundant=True)`.
 
@@ -32,7 +32,7 @@ def redundant(system: Any) -> AbstractConstrainedSystem:
     **Returns:** a system for every function that takes one. [`jaxspark.GGL`][] and
     `jaxspark.stiff`, whose matrices are others, refuse it.
 
-    **Raises:** `TypeError` if `system` is none, `ValueError` for a
+    **Raises:** `TypeError` if `system` is not a constrained system; `ValueError` for a
     [`jaxspark.MultibodySystem`][], which is solved block by block (see above). Where the system
     meets its first state, `ValueError` if constraint forces are not linear in their multipliers,
     or a constraint depends on no velocity at all.

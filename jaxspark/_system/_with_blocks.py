@@ -65,27 +65,28 @@ def with_blocks(system: AbstractConstrainedSystem, blocks: Any = None) -> Abstra
 
     Which velocities `p`, `g`, `k` and `v` depend on is read off their programs, whatever the
     values: nothing is evaluated, and no dense Jacobian is made. Blocks are chosen such that
-    `p_z` couples only velocities of one, and each row of `g` and `k` those of at most two.
-    Derivatives are then found by few directional ones, all blocks at once.
+    `p_z` couples only velocities of one block, and each row of `g` and `k` those of at most two.
+    Derivatives are then found by a few directional ones, all blocks at once.
 
     Indices by which the functions take entries of arrays must be constants, not `args` and not
-    JAX arrays that are fields of the system: where these are traced, every entry may be any
-    other. Where constraint forces are ideal `p_z` is taken to be symmetric.
+    JAX arrays that are fields of the system: where an index is traced, it may select any entry.
+    Where constraint forces are ideal `p_z` is taken to be symmetric.
 
     **Arguments:**
 
     - `system`: the constrained system; [`jaxspark.MultibodySystem`][], which declares its
         blocks, is returned as it is.
     - `blocks`: for each velocity, in the order of the raveled state, the number of its block,
-        from 0 and without gaps. Default: they are found.
+        from 0 and without gaps, shape `(nz,)`. Default: they are found.
 
     **Returns:** a system with the same functions. Where programs cannot be read, which
     `jaxspark.JaxInternalsWarning` says or `jaxspark.jax_internals(False)` asks for, it is solved
     as one block, or with dense matrices.
 
-    **Raises:** `TypeError` if `system` is none, `ValueError` if `blocks` are not integers. Where
-    the system meets its first state, `ValueError` if there are no blocks, if those given do not
-    fit, or if constraint forces are not linear in their multipliers.
+    **Raises:** `TypeError` if `system` is not a constrained system; `ValueError` if `blocks` are
+    not integers, or for a system of [`jaxspark.linear.redundant`][]. Where the system meets its
+    first state, `ValueError` if there are no blocks, if those given do not fit, or if constraint
+    forces are not linear in their multipliers.
 
     ??? cite "Reference"
         A. Griewank & A. Walther, *Evaluating Derivatives*, 2nd edition, SIAM 2008, chapters 7

@@ -81,21 +81,21 @@ class Composition(eqx.Module):
 
         jaxspark.solve(..., method=jaxspark.Composition(jaxspark.Lobatto(2), 8))
 
-    Symmetric and, if the method is, symplectic; constraints hold after every part. With
+    It is symmetric and, if the method is, symplectic; constraints hold after every part. With
     `Lobatto(2)`, which is RATTLE, each part of a step solves for multipliers only, if the mass
-    matrix is constant and forces do not depend on velocities: so small problems are solved
-    fastest. Parts go backward in time by up to 0.7 of the step: not for strong
+    matrix is constant and forces do not depend on velocities: this is the fastest way to solve
+    small problems. Parts go backward in time by up to 0.7 of the step: it is not for strong
     damping.
 
-    For [`jaxspark.solve`][] with steps of known sizes, and [`jaxspark.step`][].
+    It is for [`jaxspark.solve`][] with steps of known sizes, and for [`jaxspark.step`][].
 
     **Arguments:**
 
-    - `method`: a symmetric method, of lower order.
+    - `method`: a symmetric SPARK method, of lower order.
     - `order`: 4, 6, 8 or 10, by 5, 9, 17 or 35 steps of the method.
 
-    **Raises:** `ValueError` if the method is not symmetric or of no lower order, or there is no
-    composition of that order; `TypeError` if it is no method.
+    **Raises:** `ValueError` if the method is not symmetric or not of lower order, or there is no
+    composition of that order; `TypeError` if it is not a SPARK method.
 
     ??? cite "Reference"
         E. Hairer, Ch. Lubich & G. Wanner, *Geometric Numerical Integration*, 2nd edition,
@@ -122,7 +122,7 @@ class Composition(eqx.Module):
 
     @property
     def tableau(self) -> SparkTableau:
-        """That of the method whose steps are composed."""
+        """The tableau of the method whose steps are composed."""
         return self.method.tableau
 
     @property

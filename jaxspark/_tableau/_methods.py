@@ -14,7 +14,10 @@ MAX_STAGES = 8
 
 
 class AbstractSparkMethod(eqx.Module):
-    """A method is its tableau, which is static structure under JAX transformations."""
+    """A SPARK method: its `tableau`, which is static structure under JAX transformations.
+
+    - `tableau`: a [`jaxspark.methods.SparkTableau`][].
+    """
 
     tableau: eqx.AbstractVar[SparkTableau]
 
@@ -60,14 +63,14 @@ def _radau(stages: int) -> SparkTableau:
 class Gauss(AbstractSparkMethod):
     """The (s,s)-Gauss-Lobatto SPARK method: order `2s`, symmetric, symplectic.
 
-    The method of choice for mechanisms without strong damping: over long times the energy error
-    of holonomic ones stays bounded. Holonomic constraints hold at the `s + 1` Lobatto nodes.
+    It is the method of choice for mechanisms without strong damping: over long times the energy
+    error of holonomic ones stays bounded. Holonomic constraints hold at the `s + 1` Lobatto nodes.
 
     **Arguments:**
 
     - `stages`: the number of stages `s`, from 1 to 8.
 
-    **Raises:** `ValueError` if `stages` is out of range, `TypeError` if no integer.
+    **Raises:** `ValueError` if `stages` is out of range, `TypeError` if it is not an integer.
 
     ??? cite "Reference"
         L. O. Jay, *Specialized partitioned additive Runge-Kutta methods for systems of
@@ -94,7 +97,7 @@ class RadauIIA(AbstractSparkMethod):
 
     - `stages`: the number of stages `s`, from 1 to 8.
 
-    **Raises:** `ValueError` if `stages` is out of range, `TypeError` if no integer.
+    **Raises:** `ValueError` if `stages` is out of range, `TypeError` if it is not an integer.
 
     ??? cite "Reference"
         L. O. Jay, *On modified Newton iterations for SPARK methods applied to constrained
@@ -126,24 +129,24 @@ class Lobatto(AbstractSparkMethod):
     - `psi="C"`, `"C*"` with IIIA-IIIB, and `y="C", f="C*", psi="C"`, are Lagrange-d'Alembert
         integrators, but not symmetric. With IIIC and IIIC* for `y` and `f`, in either order, no
         step can be made in which an oscillation of frequency `omega` has `omega h = sqrt(2)`
-        (for `s = 2`; 2.69 for `s = 3`, 4.01 for `s = 4`): keep well below. So it is for IIIC*
-        and IIID, at 2.0, 3.72, 5.48; `tableau.resonances` tells.
-    - `y="C", f="C", psi="C"` is stiffly accurate, as Radau IIA is, and none of these.
+        (for `s = 2`; 2.69 for `s = 3`, 4.01 for `s = 4`): keep well below. The same holds for
+        IIIC* and IIID, at 2.0, 3.72, 5.48; `tableau.resonances` tells.
+    - `y="C", f="C", psi="C"` is stiffly accurate, as Radau IIA is, and has none of these
+        properties.
 
     The last velocity is not one of the stages, and multiplies the mass matrix alone: this
-    must be regular. A step costs about what one of Gauss' method of the same stages does, whose
-    order is higher by two; what Lobatto methods have is stages at both ends of a step.
+    must be regular. A step costs about as much as one of the Gauss method with as many stages,
+    whose order is higher by two; what Lobatto methods have is stages at both ends of a step.
 
     **Arguments:**
 
     - `stages`: the number of stages `s`, from 2 to 8.
     - `y`, `f`, `psi`: the families, `"A"`, `"B"`, `"C"`, `"C*"` or `"D"`; `psi` not `"A"`, and `y`
-        not `"B"` with two stages. What
-        they amount to, `tableau.symmetric`, `tableau.lagrange_dalembert` and
-        `tableau.R_infinity` tell.
+        not `"B"` with two stages. `tableau.symmetric`, `tableau.lagrange_dalembert` and
+        `tableau.R_infinity` tell the properties of the method.
 
     **Raises:** `ValueError` if `stages` is out of range, there is no such family, or they do
-    not make a method; `TypeError` if `stages` is no integer.
+    not make a method; `TypeError` if `stages` is not an integer.
 
     ??? cite "Reference"
         L. O. Jay, *Lagrange-d'Alembert SPARK integrators for nonholonomic Lagrangian systems*,
@@ -182,14 +185,14 @@ class Lobatto(AbstractSparkMethod):
 
 
 class SparkMethod(AbstractSparkMethod):
-    """The SPARK method with coefficients of one's own.
+    """A SPARK method with coefficients of your own.
 
     **Arguments:**
 
     - `tableau`: a [`jaxspark.methods.SparkTableau`][], which has checked its assumptions. Make it
         once: tableaux are compared by identity, and each new one compiles anew.
 
-    **Raises:** `TypeError` if it is none.
+    **Raises:** `TypeError` if `tableau` is not a [`jaxspark.methods.SparkTableau`][].
     """
 
     tableau: SparkTableau = eqx.field(static=True, repr=False)

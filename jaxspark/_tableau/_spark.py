@@ -31,14 +31,14 @@ class SparkTableau:
     """Coefficients of a SPARK method with `s` stages, all of them NumPy arrays.
 
     Holonomic constraints hold at `m` nodes after the start of the step, with `m = s` (as for
-    Gauss and Radau IIA) or `m = s - 1` (as for Lobatto). Compared and hashed by identity, so
-    that it may be static structure under `jax.jit`.
+    Gauss and Radau IIA) or `m = s - 1` (as for Lobatto). Tableaux are compared and hashed by
+    identity, so that they may be static structure under `jax.jit`.
 
     **Arguments:**
 
-    - `name`: of the family, for instance `"Gauss"`.
-    - `order`: of the states `y` and `z` at the end of a step. The user's word is taken for it,
-        as far as quadrature and the coupled conditions of order 2 and 3 allow.
+    - `name`: the name of the family, for instance `"Gauss"`.
+    - `order`: the order of the states `y` and `z` at the end of a step. It is taken as given, as
+        far as quadrature and the coupled conditions of order 2 and 3 allow.
     - `c`, `b`, `A`: shapes `(s,)`, `(s,)`, `(s, s)`; the coordinates.
     - `A_hat`, `b_hat`: shapes `(s, s)`, `(s,)`; the forces `f`.
     - `c_tilde`, `b_tilde`: shapes `(m + 1,)`; the constraint nodes, first 0 and last 1.
@@ -46,8 +46,8 @@ class SparkTableau:
     - `A_tilde`: shape `(s, m + 1)`; the holonomic constraint forces `r`.
     - `A_psi`, `b_psi`: shapes `(s, s)`, `(s,)`; the nonholonomic constraint forces.
 
-    [`jaxspark.methods.SparkTableau.build`][] needs fewer. [`jaxspark.methods.SparkMethod`][] makes
-    a method of it.
+    [`jaxspark.methods.SparkTableau.build`][] needs fewer coefficients.
+    [`jaxspark.methods.SparkMethod`][] makes a method of the tableau.
 
     **Raises:** `ValueError` if an assumption of the method does not hold, saying which.
 
@@ -92,8 +92,10 @@ class SparkTableau:
         **Arguments:**
 
         - `name`, `order`, `c`, `b`, `A`: see [`jaxspark.methods.SparkTableau`][].
-        - `A_hat`: of the forces `f`; by default `A`.
-        - `A_psi`: of the nonholonomic constraint forces; by default `A_hat`.
+        - `A_hat`: those of the forces `f`, shape `(s, s)`. Default: `A`.
+        - `A_psi`: those of the nonholonomic constraint forces, shape `(s, s)`. Default: `A_hat`.
+
+        **Returns:** the tableau.
 
         **Raises:** `ValueError` if an assumption does not hold, saying which.
         """
@@ -140,13 +142,13 @@ class SparkTableau:
     def symmetric(self) -> bool:
         """Whether the method is its own adjoint: the symmetry conditions (6.3).
 
-        Asked of the coefficients of the holonomic constraints, too.
+        The coefficients of the holonomic constraints must satisfy them, too.
         """
         return is_symmetric(self)
 
     @functools.cached_property
     def lagrange_dalembert(self) -> bool:
-        """Whether it is a Lagrange-d'Alembert integrator: the conditions (6.2).
+        """Whether the method is a Lagrange-d'Alembert integrator: the conditions (6.2).
 
         `b_hat = b` and `b_hat_i a_ij + b_j a_hat_ji = b_hat_i b_j`. With holonomic constraints
         alone the method is then symplectic, if also `b_i a_tilde_ij + b_tilde_j a_bar_ji =
@@ -157,7 +159,7 @@ class SparkTableau:
     def R(self, x: complex | float) -> complex:
         """The stability function `1 + x b^T (I - x A)^{-1} 1` of the coordinates.
 
-        Infinite at a pole.
+        It is infinite at a pole.
         """
         return stability_function(self.A, self.b, x)
 

@@ -32,7 +32,7 @@ class DiffraxSolver(AbstractAdaptiveSolver):
     is found by a shorter step, of full order and on the constraints; `dense` keeps the args of
     every step, too.
 
-    [`jaxspark.solve`][] does the same, sooner: this is for what diffrax alone has, such as its
+    [`jaxspark.solve`][] does the same, and faster: this is for what diffrax alone has, such as its
     controllers of step sizes and its adjoints. Those controllers take every error for one of a
     smooth motion: where rounding errors are as large as the tolerances, steps keep shrinking.
 
@@ -42,9 +42,10 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         error of the last grows with one power of the step size more than it has stages: give the
         controller an integral coefficient of 1.
     - `newton`, `linear_solver`, `predict`: as for [`jaxspark.solve`][].
-    - `rtol`, `atol`: the tolerances of the controller, by which the iteration of `GGL` ends.
+    - `rtol`, `atol`: the tolerances of the controller, at which the iteration of `GGL` ends.
 
-    **Raises:** `TypeError` or `ValueError` if the method, or an option of it, is not one.
+    **Raises:** `TypeError` or `ValueError` if `method` is not a method for steps of variable size,
+    or an option does not fit it.
     """
 
     integrator: AbstractIntegrator
@@ -70,7 +71,7 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         self.orders = self.integrator.orders
 
     def order(self, terms: Any) -> int:
-        """That of the method, of motions that are not stiff."""
+        """The order of the method, for motions that are not stiff."""
         del terms
         return self.orders[0]
 
@@ -84,7 +85,7 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         return derivative(_point(terms, t0, y0, args))
 
     def init(self, terms: Any, t0: Any, t1: Any, y0: Any, args: Args) -> Any:
-        """Nothing is known yet."""
+        """The state of the solver before the first step."""
         del t1
         at = _point(terms, t0, y0, args)
         flat, x = at.flat()
@@ -102,7 +103,7 @@ class DiffraxSolver(AbstractAdaptiveSolver):
         solver_state: Any,
         made_jump: Any,
     ) -> tuple[Any, Any, dict[str, Any], Any, diffrax.RESULTS]:
-        """One step, with the estimate of its error, infinite if it fails."""
+        """Make one step, with the estimate of its error, which is infinite if the step fails."""
         at = _point(terms, t0, y0, args)
         h = jnp.asarray(terms.contr(t0, t1), at.t.dtype)
         end, error, note, memory, result = _made(self, at, h, solver_state, jnp.asarray(made_jump))

@@ -51,7 +51,10 @@ class ConstrainedTerm(AbstractTerm):
     system: AbstractConstrainedSystem
 
     def vf(self, t: Any, y: Any, args: Args) -> Point:
-        """The system with its args at a state; a solver makes of it what it needs."""
+        """The system with its args at a state, from which a solver makes what it needs.
+
+        **Raises:** `ValueError` if the state is not a pair `(y, z)`.
+        """
         if not isinstance(y, (tuple, list)) or len(y) != 2:
             raise ValueError(f"The state must be the pair (y, z); got {type(y).__name__}.")
         return point(self.system, t, y[0], y[1], args)

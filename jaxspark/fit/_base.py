@@ -40,15 +40,15 @@ MOST_PARAMETERS = 40
 class Base:
     """What motions tell of the parameters of a model; made by [`jaxspark.fit.base_parameters`][].
 
-    - `names`: of the parameters.
-    - `units`: parameters that serve as units, one for each change of scale that leaves all motions
-        as they are: what is told is told in multiples of these.
-    - `scales`: the powers of each parameter in each of these changes.
+    - `names`: the names of the `q` parameters.
+    - `units`: parameters that serve as units, one for each of `s` changes of scale that leave all
+        motions as they are: the motions tell others in multiples of these.
+    - `scales`: the powers of each parameter in each of these changes, shape `(s, q)`.
     - `invariants`: sums of products that the motions tell, simple parameters among them.
     - `words`: the same in words.
     - `rank`: how many combinations the motions tell; more than there are `words` if not all have
         a short formula.
-    - `hold`: parameters which, held at any values, leave all others to be told.
+    - `hold`: parameters to hold, at any values, so that the motions tell all others.
     """
 
     names: tuple[str, ...]
@@ -71,15 +71,28 @@ class Base:
         return "\n".join(lines)
 
     def of(self, values: Mapping[str, float]) -> dict[str, float]:
-        """The base parameters by their words, of a full set of parameters."""
+        """The base parameters by their words.
+
+        **Arguments:**
+
+        - `values`: all parameters by name, in their units; for instance `fit.values`.
+
+        **Returns:** the value of each base parameter.
+        """
         x = np.array([values[name] for name in self.names])
         return {words: one.value(x) for words, one in zip(self.words, self.invariants, strict=True)}
 
     def compare(self, a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float]:
         """How far the base parameters, and units, of `a` are off those of `b`, relative to these.
 
-        What no motion tells, scales, is first chosen so that they agree as well as they can, in the
-        sum of absolute differences: one that differs much does not move the others.
+        Scales, which no motion tells, are first chosen so that both agree as well as they can, in
+        the sum of absolute differences: one that differs much does not move the others.
+
+        **Arguments:**
+
+        - `a`, `b`: all parameters by name, in their units.
+
+        **Returns:** the relative difference of each, by its words or name.
         """
         size = len(self.names)
         alone = [np.eye(size, dtype=int)[[self.names.index(name)]] for name in self.units]
@@ -103,22 +116,22 @@ class Base:
 
 @needing_inputs()
 def base_parameters(model: Model, records: Record | Sequence[Record], *, seed: int = 0) -> Base:
-    """Which combinations of a model's parameters motions such as the records' tell, in words.
+    """Find which combinations of a model's parameters motions like those of the records tell.
 
-    Numerically: null spaces of exact Jacobians at random parameters near the start values, of
+    It computes null spaces of exact Jacobians at random parameters near the start values, of
     motions from where the records start. Changes of scale are null directions that are the same
-    everywhere in logarithms; of the others sums of products are found that they do not change.
+    everywhere in logarithms; for the others it finds sums of products that they do not change.
 
     **Arguments:**
 
     - `model`: a [`jaxspark.fit.Model`][], whose free parameters are numbers other than zero.
     - `records`: as for [`jaxspark.fit.estimate`][]; their first samples are enough.
-    - `seed`: of the random numbers.
+    - `seed`: that of the random numbers.
 
     **Returns:** a [`jaxspark.fit.Base`][]; print it.
 
     **Raises:** `ValueError` if there is no free parameter, or one that is zero, for parameters of
-    single records or very many, and without double precision.
+    single records or more than 40 numbers, and without double precision.
 
     Source: H. Mayeda, K. Yoshida & K. Osuka, *Base parameters of manipulator dynamic models*
     (1990), on base parameters; M. Gautier, *Numerical calculation of the base inertial parameters

@@ -24,18 +24,20 @@ from ._told_remarks import told_remarks
 def check(model: Model, records: Record | Sequence[Record]) -> Check:
     """Look at data and model before a fit, where the model starts.
 
-    Of the data: gaps, outliers, clipped and stuck channels, angles that wrap, units and signs,
-    rates that are not the derivative of angles. Of both: parameters without influence,
-    combinations that the data do not tell with what to hold, records too long for a search over
-    the whole.
+    In the data it looks for gaps, outliers, clipped and stuck channels, angles that wrap, wrong
+    units and signs, and rates that are not the derivative of angles. In both it looks for
+    parameters without influence, combinations that the data do not tell, with what to hold, and
+    records too long for a search over the whole.
 
     **Arguments:**
 
-    - `model`: a [`jaxspark.fit.Model`][]; `records`: as for [`jaxspark.fit.estimate`][].
+    - `model`: a [`jaxspark.fit.Model`][].
+    - `records`: as for [`jaxspark.fit.estimate`][].
 
     **Returns:** a [`jaxspark.fit.Check`][]; print it.
 
-    **Raises:** `DataError` for records that do not suit the model at all.
+    **Raises:** `DataError` for records that do not suit the model at all, `TypeError` for what are
+    not records.
     """
     records = as_records(records)
     _, sigma = initial_noise(model, records)

@@ -15,15 +15,18 @@ from ._null import complement, components, sparse_basis, unscaled
 
 @dataclass(frozen=True)
 class Directions:
-    """What the data tell about the parameters in relative units; made by [`directions`][].
+    """What the data tell about the parameters of a fit, in relative units.
 
-    - `names`: of the parameters.
-    - `combinations`: the worst known first. Those that the data do not tell at all are a sparse
-        basis of their space; the others are perpendicular to these and to each other.
-    - `alone`: relative standard error of each parameter if all else were known; infinite for a
-        parameter without effect.
-    - `scales`: what a relative unit of each parameter is, NaN if not said.
-    - `additive`: which of these are standard scales, not values.
+    It is `fit.uncertainty.directions`, for a [`jaxspark.fit.Fit`][].
+
+    - `names`: the names of the `p` parameters.
+    - `combinations`: a [`jaxspark.fit.Combination`][] for each direction, the worst known first.
+        Those that the data do not tell at all are a sparse basis of their space; the others are
+        perpendicular to these and to each other.
+    - `alone`: relative standard error of each parameter if all else were known, shape `(p,)`;
+        infinite for a parameter without effect.
+    - `scales`: what a relative unit of each parameter is, shape `(p,)`; NaN if not said.
+    - `additive`: which of these are standard scales, not values, shape `(p,)`.
     """
 
     names: tuple[str, ...]
@@ -139,7 +142,7 @@ def unidentifiable_words(found: Directions, limit: float | int = 0.5) -> tuple[s
 
     **Arguments:**
 
-    - `found`: from [`directions`][].
+    - `found`: a [`jaxspark.fit.Directions`][], for instance `fit.uncertainty.directions`.
     - `limit`: relative standard error above which a parameter is not known.
 
     **Returns:** sentences such as `"mass and stiffness only through stiffness / mass"`, without

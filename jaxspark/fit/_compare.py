@@ -21,15 +21,16 @@ from ._whiteness import whiteness
 class Law:
     """One row of a [`jaxspark.fit.Comparison`][].
 
+    - `name`: the name of the law.
     - `told`: how many combinations of unknowns the records tell, starts and noise among them; for
         robust losses without the noise.
-    - `left_out`: root mean square of what is left of records left out, by channel (its unit).
+    - `left_out`: root mean square of the residuals of records left out, by channel (its unit).
     - `score`: geometric mean of these, over that of the best law: 1 for the best.
     - `bic`: Schwarz's criterion, which takes residuals as white; NaN for robust losses.
-    - `bic_correlated`: the same, with as many samples as are independent of the residuals of the
-        best law.
-    - `samples`, `independent`: the numbers of both.
-    - `converged`: whether the fit did, and those without records left out.
+    - `bic_correlated`: the same, with the number of samples replaced by that of independent ones
+        among the residuals of the best law.
+    - `samples`, `independent`: these two numbers.
+    - `converged`: whether the fit converged, and those without the records left out.
     """
 
     name: str
@@ -45,7 +46,10 @@ class Law:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What [`jaxspark.fit.compare`][] found: a row for each law, the best first."""
+    """What [`jaxspark.fit.compare`][] found; its text is a table.
+
+    - `laws`: a [`jaxspark.fit.Law`][] for each law, the best first.
+    """
 
     laws: tuple[Law, ...]
 
@@ -78,15 +82,15 @@ def compare(
     held_out: Record | Sequence[Record] = (),
     folds: Sequence[Sequence[int]] | None = None,
 ) -> Comparison:
-    """Which of several laws describes records best: by records left out.
+    """Compare several laws by how well each predicts records left out.
 
-    Criteria such as Schwarz's take residuals for white. Those of mechanisms are correlated over
-    many samples, as what a model leaves out is no noise: the criteria then favour the law with the
-    most parameters. The table has both; its order is that of records left out.
+    Criteria such as Schwarz's take residuals as white. Those of mechanisms are correlated over
+    many samples, because what a model leaves out is not noise: the criteria then favour the law
+    with the most parameters. The table has both; its order is that of records left out.
 
     **Arguments:**
 
-    - `fits`: by the name of their law; all of the same records.
+    - `fits`: a [`jaxspark.fit.Fit`][] for each law, by its name; all of the same records.
     - `held_out`: records that no fit has seen: their starts and own parameters are fitted. Without
         them records of the fits are left out, by `folds`.
     - `folds`: as for [`jaxspark.fit.cross_validate`][].

@@ -20,18 +20,19 @@ COLLINEAR, BEYOND = 1e-5, 10.0
 
 @dataclass(frozen=True)
 class Information:
-    """What the data tell about the unknowns, as factors; made by [`information`][].
+    """What the data tell about the `p` unknowns `u` of a fit, as factors.
 
-    With the columns of `J` divided by `scale`, `J = Q diag(singular_values) right_vectors`. The
-    first `rank` directions are identified.
+    It is `fit.uncertainty.information`, for a [`jaxspark.fit.Fit`][]. With `J` the derivative of
+    the weighted residuals by the unknowns, its columns divided by `scale`,
+    `J = Q diag(singular_values) right_vectors`. The first `rank` directions are identified.
 
-    - `singular_values`: largest first, those of null directions last.
-    - `right_vectors`: as rows, orthonormal, in scaled unknowns `scale * u`.
-    - `scale`: lengths of the columns of `J`.
+    - `singular_values`: largest first, those of null directions last; shape `(p,)`.
+    - `right_vectors`: as rows, orthonormal, in scaled unknowns `scale * u`; shape `(p, p)`.
+    - `scale`: lengths of the columns of `J`; shape `(p,)`.
     - `rank`: how many directions the data tell.
-    - `null`: as rows, unit vectors of `u` along which the residuals do not change. Directions
-        are spanned sparsely: those of separate causes have separate entries.
-    - `rtol`: the tolerance of singular values.
+    - `null`: as rows, unit vectors of `u` along which the residuals do not change; shape
+        `(p - rank, p)`. They are sparse: those of separate causes have separate entries.
+    - `rtol`: the tolerance of singular values, relative to the largest.
     """
 
     singular_values: Float[np.ndarray, " p"]
@@ -43,7 +44,7 @@ class Information:
 
     @property
     def factor(self) -> Float[np.ndarray, "p rank"]:
-        """`F` so that `F F^T` is the covariance for unit variance."""
+        """The matrix `F`, shape `(p, rank)`, such that `F F^T` is the covariance for variance 1."""
         kept = self.right_vectors[: self.rank] / self.singular_values[: self.rank, None]
         return (kept / self.scale).T
 
@@ -56,7 +57,14 @@ class Information:
         """`variance` times the pseudo-inverse of the information, over identified directions.
 
         The pseudo-inverse is that of scaled unknowns, scaled back. Variances of unknowns that
-        take part in a null direction are infinite in truth: see [`unidentifiable`][].
+        take part in a null direction are infinite in truth: see `identifiable` of
+        [`jaxspark.fit.Uncertainty`][].
+
+        **Arguments:**
+
+        - `variance`: that of the weighted residuals.
+
+        **Returns:** the covariance, shape `(p, p)`.
         """
         return variance * (self.factor @ self.factor.T)
 

@@ -52,13 +52,16 @@ class Numbered(Protocol):
 class Table:
     """Fits of many records, a row for each; made by [`jaxspark.fit.each`][].
 
-    - `records`: their names; `names`: of the parameters; `channels`: of the records.
-    - `codes`: how each ended, an index of `STATUS`; -1 for what is not there yet.
-    - `iterations`: of each.
-    - `values`, `errors`: estimates and standard errors, infinite where a record does not tell them;
-        NaN where there was no fit.
-    - `rank`: how many combinations of all unknowns each record tells, its start included.
-    - `rms`: of residuals, of each channel (its unit).
+    - `records`, `names`, `channels`: the names of the `n` records, the `p` parameters and the
+        channels.
+    - `codes`: how each fit ended, shape `(n,)`: 0 if it converged, a positive number if not, -1 for
+        what is not there yet. `status` says it in words.
+    - `iterations`: those of each fit, shape `(n,)`.
+    - `values`, `errors`: estimates and standard errors, shape `(n, p)`. Errors are infinite where a
+        record does not tell the parameter; both are NaN where there was no fit.
+    - `rank`: how many combinations of all unknowns each record tells, its start included; shape
+        `(n,)`.
+    - `rms`: root mean square of the residuals, shape `(n, channels)`, in the unit of the channel.
     """
 
     records: tuple[str, ...]
@@ -85,6 +88,10 @@ class Table:
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the table, a line for each record.
+
+        **Arguments:**
+
+        - `path`: the file to write.
 
         **Returns:** the path.
         """
@@ -115,25 +122,26 @@ def each(
 ) -> Table:
     """Estimate the parameters of a model from each of many records by itself.
 
-    As [`jaxspark.fit.estimate`][] of each record alone; a record whose fit fails is told so in its
-    row, and spoils no other. A fit that has ended takes no more time on a CPU; on a GPU those of
-    one chunk end together.
+    It does what [`jaxspark.fit.estimate`][] does with each record alone. A record whose fit fails
+    has the reason in its row, and spoils no other. A fit that has ended takes no more time on a
+    CPU; on a GPU those of one chunk end together.
 
     **Arguments:**
 
-    - `model`: with one start for all, or [`jaxspark.fit.Start.from_channels`][].
-    - `records`: a list, or anything with `len` and numbers in brackets: records that are read when
-        they are asked for take no memory but that of their chunk.
+    - `model`: a [`jaxspark.fit.Model`][] with one start for all, or
+        [`jaxspark.fit.Start.from_channels`][].
+    - `records`: a list, or anything with `len` that is indexed by numbers from 0: records that are
+        read when they are asked for take no memory but that of their chunk.
     - `chunk`: how many records are arranged, and fitted, at a time.
     - `folder`: for a file of each chunk, written when it is done. Chunks that are there are not
         fitted again: after an interruption the same call goes on.
     - `part`: `(k, n)`: this process fits the chunks `k`, `k + n`, ... alone, of those that are not
         in the folder; for several hosts that share it. Rows of other chunks are those in the
         folder, or not fitted yet. A last call without it gathers all, and fits what was lost.
-    - `max_iterations`, `progress`: as of [`jaxspark.fit.estimate`][].
-    - `devices`: to split each chunk over, as there.
-    - `workers`: threads that fit chunks side by side; by default the cores that this process may
-        use on a CPU, and one elsewhere.
+    - `max_iterations`, `progress`: as for [`jaxspark.fit.estimate`][].
+    - `devices`: to split each chunk over, as for [`jaxspark.fit.estimate`][].
+    - `workers`: how many threads fit chunks side by side. Default: on a CPU as many as this process
+        may use cores, elsewhere one.
 
     **Returns:** a [`jaxspark.fit.Table`][], in the order of the records.
 

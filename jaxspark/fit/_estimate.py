@@ -30,7 +30,10 @@ from ._suitable import as_records, needing_inputs
 
 
 class FitError(RuntimeError):
-    """The fit failed; the message says how, `fit` is what was reached, if anything."""
+    """The error of a fit that failed; the message says how.
+
+    - `fit`: the [`jaxspark.fit.Fit`][] that was reached, or `None`.
+    """
 
     def __init__(self, message: str, fit: Fit | None = None):
         super().__init__(message)
@@ -54,10 +57,10 @@ def estimate(
 ) -> Fit:
     """Estimate the parameters of a model by least squares, or a robust loss, from records.
 
-    Levenberg's and Marquardt's method on exact Jacobians, by differentiation of the simulation:
+    It is the Levenberg-Marquardt method on exact Jacobians, by differentiation of the simulation:
     forward, or in reverse for more unknowns than samples. Unknown noise is part of the likelihood,
-    channel by channel. Combinations of parameters that the data do not tell stay as they start; it
-    ends where the others are found, and `message` of the fit says how many these are.
+    channel by channel. Combinations of parameters that the data do not tell stay as they start;
+    the iteration ends where the others are found, and `message` of the fit says how many these are.
 
     **Arguments:**
 
@@ -66,9 +69,10 @@ def estimate(
     - `window`: multiple shooting with windows of this length (s), for long and for chaotic
         records: each has a start of its own, and that they join is a constraint of the fit.
     - `joined`: `False` for windows that need not join: what the model leaves out, a disturbance for
-        instance, then spoils no more than one of them. Parameters of each trial are of each record.
-    - `start`: parameters to start from in place of the specifications' own: a tree as the
-        system's `args`, or a vector of physical values.
+        instance, then spoils no more than one of them. Parameters with `per_trial=True` are those
+        of each record, not of each window.
+    - `start`: parameters to start from in place of the specifications' own: a tree structured as
+        `parameters` of the model, or a vector of physical values in the order of `fit.names`.
     - `max_iterations`: evaluations of the model and its Jacobian, at least 1; the first is that
         of the start.
     - `checkpoint`: a file, written after every iteration. If it exists the fit goes on from
@@ -77,10 +81,10 @@ def estimate(
     - `throw`: whether to raise an error if it does not converge; otherwise look at `converged`
         and `message` of the fit.
     - `devices`: to split trials, or windows, over: a sequence of devices or a mesh, as for
-        [`jaxspark.batch.over_devices`][]. By default one has them all; if it is a CPU, its cores
-        share the trials. The results are those of one to rounding error. If the devices belong
-        to several processes all of them call this with the same arguments, and get the same fit;
-        `checkpoint` is a file that all can read, and the first writes.
+        [`jaxspark.batch.over_devices`][]. By default one device has them all; if it is a CPU, its
+        cores share the trials. The results are those of one device to rounding error. If the
+        devices belong to several processes all of them call this with the same arguments, and get
+        the same fit; `checkpoint` is a file that all can read, and the first writes.
     - `check`: whether to look at data and model first, as [`jaxspark.fit.check`][] does; what it
         says is `checked` of the fit, and the head of its report. Not with windows or devices, and
         not where a checkpoint goes on.

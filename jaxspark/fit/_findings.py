@@ -14,10 +14,10 @@ from ._score import Criteria, HoldOutScore
 class Estimate:
     """One number that was estimated, or held.
 
-    - `name`, `unit`: as the user called it.
+    - `name`, `unit`: those of the parameter or start.
     - `start`, `value`: before and after the fit.
-    - `error`: standard error; infinite if the data do not tell it, NaN if it was held.
-    - `low`, `high`: the confidence interval.
+    - `error`: standard error; infinite if the data do not tell the number, NaN if it was held.
+    - `low`, `high`: the ends of the confidence interval.
     - `fixed`: whether it was held.
     - `identifiable`: whether the data tell it at all.
     - `at_bound`: `"lower"` or `"upper"` if it ended at a bound.
@@ -45,10 +45,10 @@ class Estimate:
 class Whiteness:
     """Whether residuals of one channel of one trial look like white noise.
 
-    - `autocorrelation`: at the lags 0, 1, 2, ...
-    - `bound`: of 95 % of these, if the residuals are white.
-    - `p_value`: of the test of Ljung and Box; NaN if it was not made.
-    - `note`: why not, if there is a reason to tell.
+    - `autocorrelation`: that at the lags 0, 1, 2, ..., shape `(lags,)`.
+    - `bound`: 95 % of these are within it, if the residuals are white.
+    - `p_value`: that of the Ljung-Box test; NaN if it was not made.
+    - `note`: why it was not made, if there is a reason to tell.
     """
 
     autocorrelation: Float[np.ndarray, " lags"]
@@ -61,9 +61,12 @@ class Whiteness:
 class Channel:
     """What was measured and what the model says, for one channel of one trial.
 
-    - `measured`: NaN where a sample is missing.
-    - `sigma`: standard deviation of the noise.
+    - `name`, `unit`: those of the channel.
+    - `measured`, `predicted`: the samples and what the model says, shape `(n,)`, in the unit of the
+        channel; `measured` is NaN where a sample is missing.
+    - `sigma`: standard deviation of the noise, in the unit of the channel.
     - `r_squared`: share of the variance explained.
+    - `whiteness`: a [`jaxspark.fit.Whiteness`][] of the residuals.
     """
 
     name: str
@@ -79,9 +82,12 @@ class Channel:
 class Trial:
     """One record and its prediction.
 
+    - `name`: that of the record.
+    - `times`: those of its samples (s), shape `(n,)`.
+    - `channels`: a [`jaxspark.fit.Channel`][] for each.
     - `held_out`: whether it was predicted only, not fitted.
-    - `points`: of the mechanism, positions of points at the times (m), for an animation;
-        `None` without one.
+    - `points`: positions of points of the mechanism at the times (m), for an animation, shape
+        `(n, points, dim)`; `None` without one.
     """
 
     name: str
@@ -96,8 +102,8 @@ class Combination:
     """A direction in the space of the parameters, in relative units.
 
     - `error`: relative standard error along it; infinite if the data do not tell it.
-    - `weights`: of the parameters, of unit length together.
-    - `words`: for instance `"mass * stiffness^-1"`.
+    - `weights`: those of the parameters, a unit vector of shape `(p,)`.
+    - `words`: the same in words, for instance `"mass * stiffness^-1"`.
     """
 
     error: float
@@ -109,7 +115,10 @@ class Combination:
 class Profile:
     """The profile likelihood of one parameter.
 
-    - `grid`: its values; `deviance`: twice the loss of log-likelihood at each.
+    - `name`, `unit`: those of the parameter.
+    - `grid`: its values, shape `(n,)`.
+    - `deviance`: at each, twice what the log-likelihood loses, shape `(n,)`.
+    - `threshold`: the deviance at the ends of the interval.
     - `low`, `high`: the interval where the deviance is below `threshold`; NaN where it is open.
     """
 
@@ -126,21 +135,29 @@ class Profile:
 class Findings:
     """All that a fit found.
 
-    - `title`: of the report.
-    - `estimates`: of parameters; `initial_states`: of unknown starts.
-    - `correlation`: of the free parameters, in the order of those `estimates` not fixed.
-    - `combinations`: eigen-directions, the worst known first; `unidentifiable`: which
-        combinations the data do not tell, in words.
-    - `level`: of the intervals, for instance 0.95.
-    - `loss`: at the start and after each iteration; `converged`, `message`: how it ended.
-    - `worst_residual`: of all constraints, in any step of any trial.
-    - `seconds`: wall time; `versions`: of the packages.
+    - `title`: that of the report.
+    - `estimates`, `initial_states`: a [`jaxspark.fit.Estimate`][] for each number of the parameters
+        and of unknown starts.
+    - `correlation`: that of the `p` free parameters, in the order of those `estimates` not fixed,
+        shape `(p, p)`.
+    - `combinations`: eigen-directions, each a [`jaxspark.fit.Combination`][], the worst known
+        first.
+    - `unidentifiable`: which combinations the data do not tell, in words.
+    - `level`: that of the intervals, for instance 0.95.
+    - `trials`: a [`jaxspark.fit.Trial`][] for each record.
+    - `loss`: at the start and after each iteration.
+    - `converged`, `message`: whether the fit converged, and how it ended, in words.
+    - `worst_residual`: the worst of all constraints, in any step of any trial.
+    - `seconds`: wall time (s).
+    - `versions`: those of the packages.
+    - `profiles`: a [`jaxspark.fit.Profile`][] for each that was given.
+    - `warnings`: what a reader should know, in words.
     - `lines`: pairs of numbers of points that the animation joins.
     - `flat`: whether constants would explain the fitted channels as well as the model does: then
-        nothing is told by their motion.
-    - `criteria`: of Akaike and Schwarz; `None` for robust losses.
-    - `hold_out`: how well the samples held out are predicted, starts of their own fitted to them;
-        `None` without any.
+        their motion tells nothing.
+    - `criteria`: the [`jaxspark.fit.Criteria`][] of Akaike and Schwarz; `None` for robust losses.
+    - `hold_out`: a [`jaxspark.fit.HoldOutScore`][]: how well the samples held out are predicted,
+        with starts fitted to them; `None` without any.
     """
 
     title: str

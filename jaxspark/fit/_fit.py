@@ -33,15 +33,15 @@ MOST_NAMED, MOST_SHOWN = 6, 40
 class Fit:
     """The outcome of [`jaxspark.fit.estimate`][].
 
-    - `model`, `records`: what was fitted to what.
-    - `problem`, `options`, `state`: as arrays; for functions of your own.
-    - `history`: the loss after each iteration; the first evaluates the start. Minus the logarithm
-        of the likelihood, up to a constant: half the sum of squares in standard deviations, and
-        for each channel whose noise is estimated its degrees of freedom times the logarithm of its
-        standard deviation, relative to how far the channel varies.
-    - `seconds`: wall time, compilation included.
-    - `window`: length of windows (s), if there were any.
-    - `checked`: what was said of data and model before the fit, a [`jaxspark.fit.Check`][].
+    - `model`, `records`: the model, and the records that it was fitted to.
+    - `problem`, `options`, `state`: the same as arrays; for functions of your own.
+    - `history`: the loss after each iteration; the first evaluates the start. It is minus the
+        logarithm of the likelihood, up to a constant: half the sum of squares in standard
+        deviations, and for each channel whose noise is estimated its degrees of freedom times the
+        logarithm of its standard deviation, relative to how far the channel varies.
+    - `seconds`: wall time (s), compilation included.
+    - `window`: length of windows (s), or `None`.
+    - `checked`: a [`jaxspark.fit.Check`][] of data and model before the fit, or `None`.
     """
 
     model: Model
@@ -106,7 +106,7 @@ class Fit:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all parameters that were estimated."""
+        """The names of all parameters that were estimated."""
         return self.problem.shared.names
 
     @property
@@ -120,12 +120,17 @@ class Fit:
         return dict(zip(self.names, self.uncertainty.errors.tolist(), strict=True))
 
     def parameters(self, trial: int = 0) -> Any:
-        """The tree of parameters with the estimates in place of specifications."""
+        """The tree of parameters with the estimates in place of specifications.
+
+        **Arguments:**
+
+        - `trial`: the number of the trial, from 0, whose own parameters are taken.
+        """
         return self.problem.shared.args(self._unknowns, trial)
 
     @property
     def sigma(self) -> dict[str, float]:
-        """Standard deviation of each channel's noise, given or estimated."""
+        """Standard deviation of each channel's noise, given or estimated, in its unit."""
         return dict(zip(self.problem.channels, np.asarray(self.state.sigma).tolist(), strict=True))
 
     @functools.cached_property
@@ -168,8 +173,10 @@ class Fit:
 
         - `held_out`: records that were not fitted, to be predicted. Their starts, if unknown, are
             fitted.
-        - `profiles`: from [`jaxspark.fit.profile`][].
-        - `level`: of the intervals.
+        - `profiles`: what [`jaxspark.fit.profile`][] returned.
+        - `level`: the confidence level of the intervals.
+
+        **Returns:** the [`jaxspark.fit.Findings`][].
         """
         from ._summary import findings
 
@@ -193,6 +200,10 @@ class Fit:
         Their starts, if unknown, and parameters of their own are estimated from them, with all
         that records share as it was found.
 
+        **Arguments:**
+
+        - `records`: one [`jaxspark.fit.Record`][] or several.
+
         **Returns:** a [`jaxspark.fit.Trial`][] for each; see [`jaxspark.fit.rms_of`][].
         """
         from ._left_out import predicted
@@ -201,7 +212,12 @@ class Fit:
             return tuple(predicted(self, as_records(records)))
 
     def report(self, folder: str | Path, **options: Any) -> Path:
-        """Write the report, `report.html` and `report.json`; options as for `findings`.
+        """Write the report: `report.html`, `report.json`, and each figure as a PNG file.
+
+        **Arguments:**
+
+        - `folder`: where; made if it does not exist.
+        - `options`: as for `findings`.
 
         **Returns:** the path of the page.
         """

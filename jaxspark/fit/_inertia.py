@@ -21,10 +21,11 @@ def _floating(value: Numbers) -> Float[Array, "..."]:
 class RigidBody(eqx.Module):
     """Inertia of a rigid body in space.
 
-    - `mass`: (kg).
-    - `centre`: of mass, in the frame of the body (m).
-    - `inertia`: matrix about the centre of mass, in the axes of that frame (kg m^2). Products
-        of inertia have the sign of the matrix: `inertia[0, 1] = -integral x y dm`.
+    - `mass`: the mass (kg).
+    - `centre`: the centre of mass, in the frame of the body (m), shape `(3,)`.
+    - `inertia`: the inertia matrix about the centre of mass, in the axes of that frame (kg m^2),
+        shape `(3, 3)`. Products of inertia have the sign of the matrix:
+        `inertia[0, 1] = -integral x y dm`.
     """
 
     mass: Float[Array, "..."] = eqx.field(converter=_floating)
@@ -43,7 +44,12 @@ class RigidBody(eqx.Module):
         return jnp.block([[second, h[:, None]], [h[None], self.mass[None, None]]])
 
     def inertia_about(self, point: Numbers) -> Float[Array, "3 3"]:
-        """The matrix about another point of the frame (kg m^2), by Steiner's theorem."""
+        """The inertia matrix about another point of the frame (kg m^2), by Steiner's theorem.
+
+        **Arguments:**
+
+        - `point`: the point (m), shape `(3,)`.
+        """
         arm = self.centre - like(point, self.centre)
         eye = jnp.eye(3, dtype=self.inertia.dtype)
         return self.inertia + self.mass * ((arm @ arm) * eye - jnp.outer(arm, arm))
@@ -52,9 +58,10 @@ class RigidBody(eqx.Module):
 class PlanarBody(eqx.Module):
     """Inertia of a rigid body that moves in a plane.
 
-    - `mass`: (kg).
-    - `centre`: of mass, in the frame of the body (m).
-    - `inertia`: about the centre of mass, across the plane (kg m^2).
+    - `mass`: the mass (kg).
+    - `centre`: the centre of mass, in the frame of the body (m), shape `(2,)`.
+    - `inertia`: the moment of inertia about the centre of mass, for the axis across the plane
+        (kg m^2).
     """
 
     mass: Float[Array, "..."] = eqx.field(converter=_floating)
@@ -62,7 +69,12 @@ class PlanarBody(eqx.Module):
     inertia: Float[Array, "..."] = eqx.field(converter=_floating)
 
     def inertia_about(self, point: Numbers) -> Float[Array, ""]:
-        """The moment of inertia about another point of the frame (kg m^2)."""
+        """The moment of inertia about another point of the frame (kg m^2).
+
+        **Arguments:**
+
+        - `point`: the point (m), shape `(2,)`.
+        """
         arm = self.centre - like(point, self.centre)
         return self.inertia + self.mass * (arm @ arm)
 

@@ -19,9 +19,9 @@ from ._tangent import MOST_CORRECTIONS, Tangent
 class Start(eqx.Module):
     """How trials start.
 
-    What is estimated are not coordinates and velocities, which the constraints tie together, but
-    as many numbers as there are degrees of freedom: coordinates along the tangent space at the
-    guess. The state is the nearest one on the constraints, whatever the parameters are.
+    A fit does not estimate coordinates and velocities, which the constraints tie together, but as
+    many numbers as there are degrees of freedom: coordinates along the tangent space at the guess.
+    The state is the nearest one on the constraints, whatever the parameters are.
 
     **Arguments:**
 
@@ -31,6 +31,8 @@ class Start(eqx.Module):
     - `unknown`: what is estimated: `"both"`, `"position"`, `"velocity"` or `"nothing"`.
     - `from_samples`: whether the guesses are first moved to where sensors show the first samples
         of each record; see [`jaxspark.fit.Start.from_channels`][].
+
+    **Raises:** `ValueError` for another `unknown`, `TypeError` for a list of functions.
     """
 
     y: Any
@@ -48,13 +50,15 @@ class Start(eqx.Module):
 
         **Arguments:**
 
-        - `y`, `z`: of one state, near which all records start, or a list of one for each. They
-            need not be consistent. Where sensors cannot tell two configurations apart, an elbow up
-            and down, they say which.
-        - `unknown`: as of a [`jaxspark.fit.Start`][].
+        - `y`, `z`: a guess of the coordinates and velocities, near which all records start, or a
+            list with one for each record. They need not be consistent. Where sensors cannot tell
+            two configurations apart, elbow up and elbow down, they say which.
+        - `unknown`: as for [`jaxspark.fit.Start`][].
 
         **Returns:** a [`jaxspark.fit.Start`][]. [`jaxspark.fit.estimate`][] raises `DataError` if
         no state near the guess shows the samples.
+
+        **Raises:** `TypeError` if `y` or `z` is a function.
         """
         if callable(y) or callable(z):
             raise TypeError(
@@ -81,7 +85,7 @@ class Start(eqx.Module):
         return _of("y", self.y, trial, num_trials, args), _of("z", self.z, trial, num_trials, args)
 
     def alone(self) -> list["Start"]:
-        """The same for single trials, one for each entry of the lists, if there are any."""
+        """A start for each entry of the lists of guesses; one if there are no lists."""
         lists = [given for given in (self.y, self.z) if isinstance(given, list)]
         pick = lambda given, k: given[k] if isinstance(given, list) else given
         count = len(lists[0]) if lists else 1

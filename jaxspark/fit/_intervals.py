@@ -18,13 +18,13 @@ def intervals(
 
     **Arguments:**
 
-    - `values`: the estimates.
-    - `errors`: their standard errors; infinite or NaN makes an interval so.
+    - `values`: the estimates, shape `(p,)`.
+    - `errors`: their standard errors, shape `(p,)`; infinite or NaN ones make such intervals.
     - `dof`: degrees of freedom of the estimate of the noise: number of data minus number of
         unknowns; infinite if the noise is given.
-    - `level`: of confidence, between 0 and 1.
+    - `level`: the confidence level, between 0 and 1.
 
-    **Returns:** lower and upper ends.
+    **Returns:** lower and upper ends, each of shape `(p,)`.
 
     **Raises:** `ValueError` for a level or degrees of freedom that are not possible.
     """
@@ -42,16 +42,16 @@ def intervals_in(
     """Confidence intervals through monotone transforms, which stay inside of bounds.
 
     The interval of each unconstrained coordinate is symmetric; its ends are mapped to physical
-    values. For values that depend on one coordinate each.
+    values. It is for values that depend on one coordinate each.
 
     **Arguments:**
 
-    - `u`: estimates of the unconstrained coordinates.
-    - `u_errors`: their standard errors. Infinite ones lead to the bounds, NaN to NaN.
+    - `u`: estimates of the unconstrained coordinates, shape `(p,)`.
+    - `u_errors`: their standard errors, shape `(p,)`. Infinite ones lead to the bounds, NaN to NaN.
     - `to_physical`: maps coordinates to physical values, entry by entry, rising or falling.
-    - `dof`, `level`: as for [`intervals`][].
+    - `dof`, `level`: as for [`jaxspark.fit.intervals`][].
 
-    **Returns:** lower and upper ends of the physical values.
+    **Returns:** lower and upper ends of the physical values, each of shape `(p,)`.
 
     **Raises:** `ValueError` for a level or degrees of freedom that are not possible.
     """

@@ -90,12 +90,13 @@ def _searched(problem: Problem, u: Float[Array, " p"], sigma: Any, options: Opti
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """How well records are predicted by fits to the others; see [`cross_validate`][].
+    """How well fits to the others predict each record; see [`jaxspark.fit.cross_validate`][].
 
     - `folds`: numbers of the records left out at a time.
     - `values`: estimates of each fold's fit, by name; NaN for what is a left-out record's own.
-    - `trials`: predictions of all records, in their order, each by the fit without it.
-    - `converged`: whether the fit of each fold did.
+    - `trials`: a [`jaxspark.fit.Trial`][] for each record left out, in the order of the records,
+        predicted by the fit without it.
+    - `converged`: whether the fit of each fold converged.
     """
 
     folds: tuple[tuple[int, ...], ...]
@@ -105,7 +106,7 @@ class CrossValidation:
 
     @property
     def rms(self) -> dict[str, float]:
-        """Root mean square of what is left, of each channel, over all records (its unit)."""
+        """Root mean square of the residuals of each channel, over all records (its unit)."""
         return rms_of(self.trials)
 
     def __repr__(self) -> str:
@@ -115,7 +116,14 @@ class CrossValidation:
 
 
 def rms_of(trials: Sequence[Trial]) -> dict[str, float]:
-    """Root mean square of measured minus predicted, of each channel, all trials together."""
+    """Root mean square of measured minus predicted, of each channel, all trials together.
+
+    **Arguments:**
+
+    - `trials`: what `predict` of a [`jaxspark.fit.Fit`][] returns, for instance.
+
+    **Returns:** by the name of the channel, in its unit; NaN without a sample.
+    """
     squares: dict[str, list[np.ndarray]] = {}
     for trial in trials:
         for channel in trial.channels:
@@ -130,19 +138,20 @@ def cross_validate(found: Fit, folds: Any = None) -> CrossValidation:
     """Leave records out, fit the others again, and predict what was left out.
 
     It compares laws on what counts, motions that were not fitted: criteria such as Schwarz's take
-    residuals for independent, and choose too many terms where they are not. Fits start at the
+    residuals as independent, and choose too many terms where they are not. Fits start at the
     estimates from all records, and run by the programs of that fit: nothing is compiled. The start
     of a record left out, and parameters of its own, are estimated from it with all else held.
 
     **Arguments:**
 
-    - `found`: a [`jaxspark.fit.Fit`][] to several records, each a trial as a whole.
-    - `folds`: numbers of the records to leave out at a time; by default one after the other.
+    - `found`: a [`jaxspark.fit.Fit`][] to several records, without windows.
+    - `folds`: lists of the numbers of the records, from 0, to leave out at a time. Default: one
+        record after the other.
 
     **Returns:** a [`jaxspark.fit.CrossValidation`][].
 
-    **Raises:** `ValueError` if there are less than two records, for folds that are none, and for a
-    fit by windows.
+    **Raises:** `ValueError` if there are fewer than two records, for folds that have unknown
+    records, one twice, none or all, and for a fit with windows.
 
     Source: M. Stone, *Cross-validatory choice and assessment of statistical predictions*, J. Royal
     Statistical Society B 36 (1974).

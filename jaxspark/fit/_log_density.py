@@ -19,15 +19,15 @@ def log_density(fit: Fit, *, devices: Any = None) -> Callable[[Float[Array, " p"
 
     **Arguments:**
 
-    - `fit`: of which the model, the records and the noise (`fit.sigma`) are taken; one without
-        windows.
+    - `fit`: a [`jaxspark.fit.Fit`][] without windows, of which the model, the records and the noise
+        (`fit.sigma`) are taken.
     - `devices`: to split the trials over, as for [`jaxspark.fit.estimate`][]. For several chains
         [`jaxspark.batch.over_devices`][] of a density without them is better.
 
-    **Returns:** a function of the vector of all unknowns, `fit.state.u` at the estimate: the
-    coordinates without bounds of the parameters, then those of starts. Parameters without a prior
-    are uniform in these coordinates. It can be differentiated, forward and reverse, compiled and
-    batched; where the simulation fails it is minus infinity.
+    **Returns:** a function of the vector of all unknowns, shape `(p,)`, which is `fit.state.u` at
+    the estimate: the coordinates without bounds of the parameters, then those of starts. Parameters
+    without a prior are uniform in these coordinates. It can be differentiated, forward and reverse,
+    compiled and batched; where the simulation fails it is minus infinity.
 
     **Raises:** `ValueError` for a fit with windows. That these join is a constraint, which a
     density of all unknowns cannot have: without it each window would go its own way.

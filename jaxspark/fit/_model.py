@@ -33,20 +33,24 @@ class Model(eqx.Module):
         constants.
     - `start`: where trials start, a [`jaxspark.fit.Start`][].
     - `step`: the longest step (s); samples closer than this have one step between them.
-    - `method`: of the steps; default `Gauss(2)`, of order 4.
+    - `method`: the SPARK method of the steps. Default: `Gauss(2)`, of order 4.
     - `noise`: standard deviation of each channel's noise, by name, in its unit; what is not given
         is estimated.
     - `inputs`: how each input is interpolated, by name, `"cubic"` (default), `"linear"` or
         `"previous"`; or a [`jaxspark.fit.Input`][], which may be late. What prescribes a motion
         in a constraint must be `"cubic"`.
-    - `delays`: `delays(args)`, a dictionary of the delay (s) of some channels: these show what
-        was `delay` ago. Before the start of a record, or window, motions are extrapolated: delays
+    - `delays`: `delays(args)`, a dictionary of the delays (s) of some channels: these show what
+        was that long ago. Before the start of a record, or window, motions are extrapolated: delays
         are to be a few steps at most.
     - `loss`: [`jaxspark.fit.Squares`][], or a robust one, [`jaxspark.fit.Huber`][] or
         [`jaxspark.fit.Cauchy`][].
     - `points`: `points(t, y, args)`, positions of points of the mechanism, shape `(n, 2)` or
-        `(n, 3)` (m), and `lines`: pairs of their numbers, for the animation in reports.
-    - `title`: of reports.
+        `(n, 3)` (m), for the animation in reports.
+    - `lines`: pairs of numbers of points, from 0, that the animation joins.
+    - `title`: the title of reports.
+
+    **Raises:** `TypeError` if `system`, `start`, `inputs` or `loss` are of another kind;
+    `ValueError` if `step` or the threshold of `loss` is not positive, or `observe` is empty.
     """
 
     system: AbstractConstrainedSystem
@@ -103,7 +107,10 @@ class Model(eqx.Module):
         return self.delays is not None or any_lag(self.observe)
 
     def lags(self, args: Any) -> dict[str, Any]:
-        """How long ago (s) channels showed what they show, of those that may be late."""
+        """The delays (s), by name, of the channels that may be late.
+
+        **Raises:** `ValueError` if a channel has a delay and a lag.
+        """
         found = {} if self.delays is None else dict(self.delays(args))
         for name, lag in lags_of(self.observe, args).items():
             if name in found:
@@ -128,7 +135,7 @@ class Model(eqx.Module):
     def observed(self, t: Any, y: Any, z: Any, lam: Any, psi: Any, args: Any) -> dict[str, Any]:
         """What the sensors show, by channel.
 
-        **Raises:** `TypeError` if `observe` returns no dictionary.
+        **Raises:** `TypeError` if `observe` does not return a dictionary.
         """
         if isinstance(self.observe, Mapping):
             now = {

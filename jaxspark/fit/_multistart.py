@@ -43,17 +43,17 @@ def multistart(
     - `count`: number of starts, at least 1; the first is that of the specifications.
     - `spread`: standard deviation of the others in the coordinates without bounds: of positive
         parameters in their logarithm, of real ones in multiples of their scale.
-    - `seed`: of the random numbers.
-    - `max_iterations`: of each; all of them run until the last has converged.
+    - `seed`: that of the random numbers.
+    - `max_iterations`: as for [`jaxspark.fit.estimate`][], for each start; all of them run until
+        the last has converged.
     - `devices`: to split the starts over, as for [`jaxspark.fit.estimate`][]; then those on one
         device run until the last of these has.
 
-    **Returns:** the best fit, and what each start reached: minus the logarithm of the likelihood,
-    up to a constant; infinite if it did not converge.
+    **Returns:** the best [`jaxspark.fit.Fit`][], and what each start reached, shape `(count,)`:
+    minus the logarithm of the likelihood, up to a constant; infinite if it did not converge.
 
-    **Raises:** `FitError` if no start leads to a fit: because the model can be simulated from none,
-    or none converges; the best that was reached is then its `fit`. Otherwise as
-    [`jaxspark.fit.estimate`][].
+    **Raises:** `FitError` if the model can be simulated from no start, or no start converges; the
+    best that was reached is then its `fit`. Otherwise as [`jaxspark.fit.estimate`][].
     """
     begun = time.perf_counter()
     check_whole("count", count)

@@ -11,17 +11,18 @@ from ._transforms import AbstractTransform
 
 
 class Parameter(eqx.Module):
-    """A parameter: a leaf of what the user describes.
+    """The specification of a parameter, as a leaf in the parameters of a [`jaxspark.fit.Model`][].
 
-    Made by [`real`][], [`positive`][], [`bounded`][], [`fixed`][], [`rigid_body`][],
-    [`planar_body`][] and [`free`][].
+    Made by [`jaxspark.fit.real`][], [`jaxspark.fit.positive`][], [`jaxspark.fit.bounded`][],
+    [`jaxspark.fit.fixed`][], [`jaxspark.fit.rigid_body`][], [`jaxspark.fit.planar_body`][] and
+    [`jaxspark.fit.free`][].
 
-    - `start`: its physical values as a vector.
-    - `form`: how this vector looks to the user.
+    - `start`: its physical values as a vector, shape `(n,)`.
+    - `form`: how this vector looks in the tree of parameters.
     - `transform`: from coordinates without bounds to this vector.
-    - `priors`: what is known of it.
+    - `priors`: what is known of it beforehand.
     - `per_trial`: whether each trial has its own.
-    - `held`: whether it is not estimated.
+    - `held`: whether it is held, not estimated.
     """
 
     start: Float[np.ndarray, " n"]
@@ -37,13 +38,13 @@ class Parameter(eqx.Module):
         return self.start.shape[0]
 
     def prior_residuals(self, u: Float[Array, " n"]) -> Float[Array, " m"]:
-        """Of all priors at unconstrained coordinates."""
+        """Residuals of all priors at unconstrained coordinates."""
         values = self.transform.forward(u)
         empty = [jnp.zeros(0, u.dtype)]
         return jnp.concatenate(empty + [prior.residual(values) for prior in self.priors])
 
     def log_densities(self, u: Float[Array, " n"]) -> Float[Array, " m"]:
-        """Of all priors at unconstrained coordinates."""
+        """Logarithms of the densities of all priors at unconstrained coordinates."""
         values = self.transform.forward(u)
         empty = [jnp.zeros(0, u.dtype)]
         return jnp.concatenate(empty + [prior.log_density(values) for prior in self.priors])

@@ -28,15 +28,18 @@ def real(
 
     **Arguments:**
 
-    - `start`: where the search starts.
+    - `start`: where the search starts, in the unit; of any shape.
     - `unit`: for reports.
     - `scale`: size of a typical value, one for all entries or one each. A coordinate is the
-        value divided by this or by the size of the start value, whichever is larger. By default
-        by the start value; where that is zero by the largest of the array, or 1.
-    - `prior`: [`Normal`][], what is known beforehand.
+        value divided by this or by the size of the start value, whichever is larger. Default: the
+        size of the start value; where that is zero the largest of the array, or 1.
+    - `prior`: a [`jaxspark.fit.Normal`][], what is known beforehand. Default: nothing.
     - `per_trial`: whether each trial (record) has its own.
 
-    **Raises:** `ValueError` for a start that is not finite, or a wrong scale or prior.
+    **Returns:** a [`jaxspark.fit.Parameter`][].
+
+    **Raises:** `ValueError` for a start that is not finite, or a wrong scale or prior; `TypeError`
+    for what is not a prior.
     """
     what = "fit.real"
     x = finite(what, start)
@@ -56,9 +59,12 @@ def positive(
     prior: AbstractPrior | None = None,
     per_trial: bool = False,
 ) -> Parameter:
-    """A positive number, or an array of such: estimated by its logarithm.
+    """A positive number, or an array of such; its logarithm is estimated.
 
-    **Arguments:** as of [`real`][]; `prior` may be a [`LogNormal`][].
+    **Arguments:** as for [`jaxspark.fit.real`][], without `scale`; `prior` may be a
+    [`jaxspark.fit.LogNormal`][].
+
+    **Returns:** a [`jaxspark.fit.Parameter`][].
 
     **Raises:** `ValueError` for a start that is not positive, or a wrong prior.
     """
@@ -83,10 +89,12 @@ def bounded(
 ) -> Parameter:
     """A number between bounds, or an array of such.
 
-    **Arguments:** as of [`real`][], and
+    **Arguments:** as for [`jaxspark.fit.real`][], without `scale`, and
 
     - `lower`, `upper`: the bounds, one for all entries or one each. Leave one out, or give
         infinity, for a number with one bound only.
+
+    **Returns:** a [`jaxspark.fit.Parameter`][].
 
     **Raises:** `ValueError` for a start on a bound or outside, for bounds of which the lower is
     not below the upper, or which are finite for some entries only, or a wrong prior.
@@ -122,8 +130,11 @@ def fixed(value: Numbers | RigidBody | PlanarBody, unit: str = "") -> Parameter:
 
     **Arguments:**
 
-    - `value`: of it; becomes floating-point numbers.
+    - `value`: the number, array, [`jaxspark.fit.RigidBody`][] or [`jaxspark.fit.PlanarBody`][];
+        it becomes floating-point numbers.
     - `unit`: for reports; bodies have their own.
+
+    **Returns:** a [`jaxspark.fit.Parameter`][].
 
     **Raises:** `ValueError` for a value that is not finite.
     """
@@ -145,17 +156,27 @@ def rigid_body(
     prior: Mapping[str, Any] | None = None,
     per_trial: bool = False,
 ) -> Parameter:
-    """Inertia of a body in space, physically consistent throughout: see [`LogCholesky`][].
+    """Inertia of a body in space, physically consistent throughout.
+
+    Ten coordinates without bounds stand for mass, centre and inertia: the entries of a triangular
+    factor of the pseudo-inertia, those on its diagonal by their logarithms. So every vector of
+    coordinates is a body. Functions of the system get a [`jaxspark.fit.RigidBody`][].
 
     **Arguments:**
 
-    - `mass`: (kg); `centre`: of mass, shape `(3,)` (m); `inertia`: about the centre of mass,
-        shape `(3, 3)` (kg m^2). Where the search starts.
+    - `mass`: the mass where the search starts (kg).
+    - `centre`: the centre of mass there, in the frame of the body (m), shape `(3,)`.
+    - `inertia`: the inertia matrix there, about the centre of mass (kg m^2), shape `(3, 3)`.
     - `prior`: priors of `"mass"`, `"centre"` or `"inertia"`, for instance
         `{"mass": fit.Normal(1.2, 0.01)}`.
     - `per_trial`: whether each trial (record) has its own.
 
+    **Returns:** a [`jaxspark.fit.Parameter`][].
+
     **Raises:** `ValueError` for a start that no body with a volume has, or a wrong prior.
+
+    Source: C. Rucker & P. M. Wensing, *Smooth parameterization of rigid-body inertia*, IEEE
+    Robotics and Automation Letters 7 (2022).
     """
     what = "fit.rigid_body"
     m, c, i = checked_body(what, mass, centre, inertia, 3)
@@ -175,10 +196,16 @@ def planar_body(
     prior: Mapping[str, Any] | None = None,
     per_trial: bool = False,
 ) -> Parameter:
-    """Inertia of a body that moves in a plane: see [`LogPlanar`][].
+    """Inertia of a body that moves in a plane, physically consistent throughout.
 
-    **Arguments:** as of [`rigid_body`][], with `centre` of shape `(2,)` and one number for
-    `inertia`.
+    Four coordinates without bounds stand for mass, centre and inertia: the logarithms of the mass
+    and of the radius of gyration, and the centre. Functions of the system get a
+    [`jaxspark.fit.PlanarBody`][].
+
+    **Arguments:** as for [`jaxspark.fit.rigid_body`][], with `centre` of shape `(2,)` and one
+    number for `inertia`.
+
+    **Returns:** a [`jaxspark.fit.Parameter`][].
 
     **Raises:** `ValueError` for a start that no body has, or a wrong prior.
     """
@@ -202,15 +229,17 @@ def free(
 ) -> Parameter:
     """A whole PyTree, for instance a neural network, of which every array is estimated.
 
-    Its arrays of floating-point numbers are (those that `equinox.filter_grad` would
-    differentiate); Python numbers, integers and functions in it stay as they are.
+    Arrays are those of floating-point numbers (which `equinox.filter_grad` would differentiate);
+    Python numbers, integers and functions in the tree stay as they are.
 
     **Arguments:**
 
     - `tree`: the PyTree with its start values.
     - `scale`: size of a typical value: a coordinate is the value divided by it.
-    - `prior`: one [`Normal`][] for all entries, for instance `fit.Normal(0, 1)`.
-    - `unit`, `per_trial`: as of [`real`][].
+    - `prior`: one [`jaxspark.fit.Normal`][] for all entries, for instance `fit.Normal(0, 1)`.
+    - `unit`, `per_trial`: as for [`jaxspark.fit.real`][].
+
+    **Returns:** a [`jaxspark.fit.Parameter`][].
 
     **Raises:** `ValueError` if there is no such array, if one is not finite, or for a wrong scale
     or prior; `TypeError` if there are specifications in the tree.

@@ -19,14 +19,17 @@ Trial: TypeAlias = int | Int[np.ndarray, ""] | Int[Array, ""]
 
 
 class Parametrisation(eqx.Module):
-    """Everything to be estimated as one vector without bounds; made by [`parametrise`][].
+    """Everything to be estimated as one vector without bounds.
 
-    - `leaves`: of the tree of the user: parameters and constants; `structure`: of that tree;
-        `roots`: the names of the leaves.
-    - `start`: the vector where the search starts; dimensionless.
-    - `names`, `units`: of its entries, or rather of the physical value that belongs to each.
-        Entries of one trial are called `"offset (trial 2)"`, counted from 0.
-    - `fixed`: name, unit and value of what is held by [`fixed`][].
+    It is made by [`jaxspark.fit.parametrise`][].
+
+    - `leaves`: those of the tree of parameters: specifications and constants.
+    - `structure`: the structure of that tree.
+    - `roots`: the names of the leaves.
+    - `start`: the vector where the search starts, shape `(p,)`; dimensionless.
+    - `names`, `units`: those of the physical value that belongs to each entry. Entries of one trial
+        are called `"offset (trial 2)"`, counted from 0.
+    - `fixed`: name, unit and value of what is held by [`jaxspark.fit.fixed`][].
     - `num_trials`: number of trials.
 
     Functions of the vector work under all transformations of JAX; their results have its dtype.
@@ -58,12 +61,12 @@ class Parametrisation(eqx.Module):
         return sum(p.size for p in self._free(False))
 
     def args(self, u: Float[Array, " p"], trial: Trial = 0) -> Args:
-        """The tree of the user with physical values in place of specifications.
+        """The tree of parameters with physical values in place of specifications.
 
         **Arguments:**
 
-        - `u`: the vector.
-        - `trial`: which trial; an integer, which may be traced.
+        - `u`: the vector, shape `(p,)`.
+        - `trial`: the number of the trial, from 0; it may be traced.
 
         **Returns:** the tree. Floating-point numbers, constant ones too, are arrays in the dtype
         of `u`; integers and all else stay as they are.
@@ -86,7 +89,12 @@ class Parametrisation(eqx.Module):
         return jax.tree.unflatten(self.structure, tree)
 
     def physical(self, u: Float[Array, " p"]) -> Float[Array, " p"]:
-        """Physical values, in the order of `names`; of bodies mass, centre, inertia."""
+        """Physical values, in the order of `names`; of bodies mass, centre, inertia.
+
+        **Arguments:**
+
+        - `u`: the vector, shape `(p,)`.
+        """
         return self._each(lambda p, part: p.transform.forward(part), u)
 
     def unconstrained(self, values: Any) -> Float[Array, " p"]:
@@ -116,13 +124,13 @@ class Parametrisation(eqx.Module):
     def prior_residuals(self, u: Float[Array, " p"]) -> Float[Array, " m"]:
         """Residuals of all priors: half the sum of squares is `-log p` up to a constant.
 
-        Parameters of each trial have their prior once for each trial. Shape `(0,)` without
-        priors.
+        Parameters of each trial have their prior once for each trial. Without priors the shape is
+        `(0,)`.
         """
         return self._each(lambda p, part: p.prior_residuals(part), u)
 
     def log_prior(self, u: Float[Array, " p"]) -> FloatScalar:
-        """Logarithm of the density of all priors, which are about physical values."""
+        """Logarithm of the joint density of all priors, which are about physical values."""
         return jnp.sum(self._each(lambda p, part: p.log_densities(part), u))
 
     def bounds(self) -> tuple[Float[Array, " p"], Float[Array, " p"]]:

@@ -18,16 +18,16 @@ def parametrise(parameters: Any, num_trials: int) -> Parametrisation:
     **Arguments:**
 
     - `parameters`: what the functions of the system get as `args`: any PyTree, in which
-        specifications ([`real`][], [`positive`][], ...) stand for what is estimated. All other
-        leaves are constants.
-    - `num_trials`: number of trials (records).
+        specifications ([`jaxspark.fit.real`][], [`jaxspark.fit.positive`][], ...) stand for what is
+        estimated. All other leaves are constants.
+    - `num_trials`: number of trials (records), at least 1.
 
-    **Returns:** the [`Parametrisation`][]. In its vector come first the entries that all trials
-    share, in the order in which JAX lists the leaves of the tree (keys of dictionaries sorted),
-    then those of the first trial, those of the second, and so on.
+    **Returns:** a [`jaxspark.fit.Parametrisation`][]. In its vector come first the entries that all
+    trials share, in the order in which JAX lists the leaves of the tree (keys of dictionaries
+    sorted), then those of the first trial, those of the second, and so on.
 
-    **Raises:** `ValueError` if two entries have the same name, or if a start value is at the limit
-    of what the precision can represent.
+    **Raises:** `ValueError` if there is no trial, if two entries have the same name, or if a start
+    value is at the limit of what the precision can represent.
     """
     if num_trials < 1:
         raise ValueError(f"the number of trials is {num_trials}; there must be at least one.")

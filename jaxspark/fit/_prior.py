@@ -16,7 +16,7 @@ from ._transforms import as_float64, like
 class AbstractPrior(eqx.Module):
     """What is known of physical values beforehand, each independent of the others.
 
-    A subclass says both functions, entry by entry and as JAX functions of values in their unit.
+    A subclass defines both functions, entry by entry, as JAX functions of values in their unit.
     """
 
     @abc.abstractmethod

@@ -49,18 +49,16 @@ def profile(
 ) -> Profile:
     """The profile likelihood of one parameter, all points at once.
 
-    They are split over the devices of the fit.
+    The points are split over the devices of the fit. The physical value is held, also where it
+    depends on several coordinates, as the inertia of a body does.
 
     **Arguments:**
 
-    - `fit`: a fit that converged.
-    - `name`: of the parameter, one of `fit.names`.
+    - `fit`: a [`jaxspark.fit.Fit`][] that converged.
+    - `name`: the name of the parameter, one of `fit.names`.
     - `points`: number of values at which the others are fitted anew.
-    - `width`: how far these go, in standard errors.
-    - `level`: of the interval.
-
-    What is held is the physical value, also where it depends on several coordinates, as the
-    inertia of a body does.
+    - `width`: how far these values go to either side, in standard errors.
+    - `level`: the confidence level of the interval.
 
     **Returns:** a [`jaxspark.fit.Profile`][]; its interval is open (NaN) on a side where the
     deviance stays below the threshold. Where a fit fails the deviance is NaN.

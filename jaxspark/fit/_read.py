@@ -52,13 +52,13 @@ def read_csv(
     units: Mapping[str, str] | None = None,
     missing: Missing = "error",
 ) -> Record | list[Record]:
-    """A record, or one of each trial, from a CSV file with a header.
+    """A record, or one for each trial, from a CSV file with a header.
 
     The file is UTF-8, with or without a byte-order mark, with line ends of any system; blank
     lines are skipped, names and numbers may be quoted, and columns not asked for may hold
     anything.
 
-    The file is read in blocks, of which unusual ones line by line, for exact messages. Ten
+    The file is read in blocks, unusual ones line by line, for exact messages. Ten
     million rows of three columns (280 MB) take 7 to 11 s on one core, and at most 1.7 times the
     memory of the record (0.41 for 0.24 GB, beyond what Python and JAX take); 2.2 times if the
     rows of several trials alternate.
@@ -67,14 +67,15 @@ def read_csv(
 
     **Arguments:**
 
-    - `path`: of the file.
+    - `path`: the path of the file.
     - `time`: its column of times (s); in each trial they increase strictly.
     - `channels`, `inputs`: columns of what was measured and of what drives the model: names of
-        columns, or a mapping from the names in the record to those in the file.
+        columns, or a mapping from the names in the record to those in the file. Default of
+        `inputs`: none.
     - `trial`: a column, of numbers or text, whose value tells the trials apart.
     - `delimiter`: between cells, one character.
-    - `name`: of the record; by default that of the file without its suffix. The value of the
-        trial is appended.
+    - `name`: the name of the record. Default: that of the file without its suffix. The value of
+        the trial is appended.
     - `units`: by name of a channel or input, for instance `"rad"`. Values stay as they are.
     - `missing`: `"allow"` to read cells of channels that are empty or `nan` as missing samples;
         else `"error"`. A channel of which a trial has no sample is then left out of its record,
@@ -143,7 +144,7 @@ def from_dataframe(
     units: Mapping[str, str] | None = None,
     missing: Missing = "error",
 ) -> Record | list[Record]:
-    """A record, or one of each trial, from a data frame of pandas, or one that looks like it.
+    """A record, or one for each trial, from a data frame of pandas, or one that looks like it.
 
     Columns of any type that converts to double precision are copied; nulls are NaN. Warns
     (`DataWarning`) as [`jaxspark.fit.record`][] does.
@@ -153,7 +154,7 @@ def from_dataframe(
     - `frame`: has `columns`, and gives one by `frame["its name"]`.
     - `time`, `channels`, `inputs`, `trial`, `units`, `missing`: as in
         [`jaxspark.fit.read_csv`][].
-    - `name`: of the record; the value of the trial is appended.
+    - `name`: the name of the record; the value of the trial is appended.
 
     **Returns:** a [`jaxspark.fit.Record`][]; with `trial` a list of them, in the order in which
     trials begin.

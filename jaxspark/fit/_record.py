@@ -34,10 +34,12 @@ class Record:
     its arrays cannot be written to.
 
     - `name`: for messages and reports.
-    - `times`: of the samples (s), strictly increasing.
-    - `channels`: what was measured and is to be predicted; NaN where a sample is missing.
-    - `inputs`: what was measured and drives the model, as forces or prescribed motions.
-    - `units`: of every channel and input; empty where none was given.
+    - `times`: those of the samples (s), strictly increasing, shape `(n,)`.
+    - `channels`: by name, what was measured and is to be predicted, each of shape `(n,)`; NaN where
+        a sample is missing.
+    - `inputs`: by name, what was measured and drives the model, as forces or prescribed motions;
+        likewise.
+    - `units`: those of every channel and input, by name; empty where none was given.
     """
 
     name: str
@@ -60,12 +62,12 @@ class Record:
 
     @property
     def num_samples(self) -> int:
-        """How many times there are."""
+        """The number of times."""
         return self.times.size
 
     @property
     def duration(self) -> float:
-        """From the first time to the last (s)."""
+        """The time from the first sample to the last (s)."""
         return float(self.times[-1] - self.times[0])
 
     def window(self, t0: float | int, t1: float | int) -> "Record":
@@ -93,12 +95,12 @@ class Record:
     def unwrapped(self, *names: str, period: float | int = 2 * np.pi) -> "Record":
         """The record with channels that go on where a sensor began anew after each turn.
 
-        Jumps of more than half a period from one sample that is there to the next are taken for
-        turns: the mechanism must move by less between them.
+        Jumps of more than half a period from one sample to the next that is not missing are taken
+        for turns: the mechanism must move by less between them.
 
         **Arguments:**
 
-        - `names`: of the channels.
+        - `names`: the names of the channels.
         - `period`: one turn, in the unit of the channels; 360 for degrees.
 
         **Returns:** a [`jaxspark.fit.Record`][]. Each channel begins as it did.
@@ -129,8 +131,8 @@ class Record:
 
         **Arguments:**
 
-        - `fraction`: of the samples that the earlier part holds, between 0 and 1; rounded to
-            whole samples.
+        - `fraction`: the share of the samples that the earlier part holds, between 0 and 1; rounded
+            to whole samples.
 
         **Returns:** two [`jaxspark.fit.Record`][]s without a common sample.
 
@@ -180,9 +182,9 @@ class Record:
             At the times of others they are interpolated linearly; what they have before the
             first and after the last sample of all channels is left out.
         - `name`, `units`: as in [`jaxspark.fit.record`][].
-        - `tolerance`: times of different channels that are no further apart are one (s). By
-            default a millionth of the shortest interval in any channel. (Times of inputs are
-            one with others only if they differ by rounding.)
+        - `tolerance`: times of different channels that are no further apart than this (s) become
+            one. Default: a millionth of the shortest interval in any channel. (Times of inputs
+            become one with others only if they differ by rounding.)
 
         **Returns:** a [`jaxspark.fit.Record`][].
 
@@ -208,7 +210,7 @@ def record(
     units: Mapping[str, str] | None = None,
     missing: Missing = "error",
 ) -> Record:
-    """A record of arrays: copied, and checked.
+    """Make a record of arrays, which are copied and checked.
 
     Warns (`DataWarning`) of times that look like milliseconds, microseconds, nanoseconds (steps
     of 1 s and more in more than 100 samples, of 5 s and more in fewer) or seconds since 1970, of
@@ -218,9 +220,9 @@ def record(
 
     **Arguments:**
 
-    - `times`: of the samples (s), strictly increasing; shape `(n,)`.
+    - `times`: those of the samples (s), strictly increasing; shape `(n,)`.
     - `channels`: by name, what was measured and is to be predicted; each of shape `(n,)`.
-    - `inputs`: by name, what was measured and drives the model; likewise.
+    - `inputs`: by name, what was measured and drives the model; likewise. Default: none.
     - `name`: for messages and reports.
     - `units`: by name of a channel or input, for instance `"rad"`. Values stay as they are.
     - `missing`: `"allow"` to permit NaN, for a missing sample, in `channels`; else `"error"`.

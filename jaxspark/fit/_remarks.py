@@ -16,7 +16,7 @@ class Remark:
     - `about`: the record, channel or parameter.
     - `words`: what is the matter.
     - `cure`: what to do.
-    - `kind`: `"data"`, or `"told"` for what the data cannot tell.
+    - `kind`: `"data"` for a matter of the data, `"told"` for what the data cannot tell.
     """
 
     weight: Weight
@@ -33,7 +33,7 @@ class Remark:
 class Check:
     """What there is to know before a fit; made by [`jaxspark.fit.check`][].
 
-    - `remarks`: the gravest first.
+    - `remarks`: each a [`jaxspark.fit.Remark`][], the gravest first.
     - `told`, `parameters`: how many combinations of how many parameters the data tell, as far as
         the start values say; `told` is -1 if the model cannot be simulated from these.
     """
@@ -58,5 +58,5 @@ class Check:
         return "\n".join([head, *(f"{r.weight:{width}}  {r}" for r in self.remarks)])
 
     def to_json(self) -> str:
-        """The same for machines: `remarks`, each a dictionary, `told`, `parameters`, `good`."""
+        """The same as JSON: `remarks`, each an object, `told`, `parameters` and `good`."""
         return json.dumps({**asdict(self), "good": self.good}, ensure_ascii=False)

@@ -18,7 +18,8 @@ MOST_POWERS, HALVINGS = 14.0, 40
 class AbstractLoss(eqx.Module):
     """A loss of residuals in multiples of their standard deviation.
 
-    A subclass says `rho(s)` and its derivative `weight(s)`; `scale` is there, and may be replaced.
+    A subclass defines `rho(s)` and its derivative `weight(s)`; `scale` has a default, which it may
+    replace.
     """
 
     @abc.abstractmethod
@@ -37,14 +38,17 @@ class AbstractLoss(eqx.Module):
     ) -> Float[Array, " channels"]:
         """The standard deviation of the noise of each channel, which outliers do not govern.
 
-        Up to half of the samples may be far off, as for the median of absolute values, which this
-        is like, but smooth: the mean of `x^2 / (CORE^2 + x^2)` of residuals `x` in standard
+        Up to half of the samples may be far off, as for the median of absolute values, of which
+        this is a smooth relative: the mean of `x^2 / (0.612^2 + x^2)` of residuals `x` in standard
         deviations is a half, as it is for normal noise. The solution is unique.
 
         **Arguments:**
 
-        - `difference`: residuals in the unit of the channel; `present`: which of them count.
-        - `share`: what the unknowns of a fit leave of the degrees of freedom.
+        - `difference`: residuals in the unit of the channel, shape `(n, channels)`.
+        - `present`: which of them count, shape `(n, channels)`.
+        - `share`: the share of the degrees of freedom that the unknowns of a fit leave.
+
+        **Returns:** one for each channel, in its unit, shape `(channels,)`.
 
         Source: P. J. Rousseeuw & V. J. Yohai, *Robust regression by means of S-estimators* (1984).
         """
@@ -83,10 +87,9 @@ class Squares(AbstractLoss):
     ) -> Float[Array, " channels"]:
         """The standard deviation of the noise of each channel: the root mean square.
 
-        **Arguments:** as of [`jaxspark.fit.AbstractLoss`][]. `share`: what the unknowns of a fit
-        leave of the degrees of freedom.
+        **Arguments:** as for `scale` of [`jaxspark.fit.AbstractLoss`][].
 
-        **Returns:** one for each channel, in its unit.
+        **Returns:** one for each channel, in its unit, shape `(channels,)`.
         """
         squares = jnp.sum(jnp.where(present, difference**2, 0), 0)
         counts = jnp.maximum(jnp.sum(present, 0).astype(squares.dtype), 1)

@@ -9,17 +9,19 @@ from ._fit import Fit
 
 
 class Rows(NamedTuple):
-    """Residuals of all samples that are there, and their derivative.
+    """Residuals of all samples that are not missing, and their derivative.
 
-    A robust loss has no part in them, and priors have no rows.
+    It is `rows` of a [`jaxspark.fit.Fit`][]. A robust loss has no part in it, and priors have no
+    rows.
 
-    - `r`: prediction minus measurement, in standard deviations.
-    - `J`: by the independent unknowns: the coordinates of the parameters without bounds, and then
-        the tangent coordinates of the starts of records. A coordinate belongs to the parameter at
-        its place in `fit.names`, but for bodies, whose values depend on several:
-        `fit.uncertainty.dphysical` is the derivative of these.
+    - `r`: prediction minus measurement, in standard deviations, shape `(n,)`.
+    - `J`: the derivative of `r` by the `i` independent unknowns, shape `(n, i)`: the coordinates of
+        the parameters without bounds, and then the tangent coordinates of the starts of records. A
+        coordinate belongs to the parameter at its place in `fit.names`, but for bodies, whose
+        values depend on several: `fit.uncertainty.dphysical` is the derivative of these.
     - `runs`: lengths of runs of rows, one for each channel of each record, in the order of time.
-    - `windows`: the number of the window that each row is of; of the record, if there are none.
+    - `windows`: the number of the window, or of the record if there are no windows, to which each
+        row belongs, shape `(n,)`.
     """
 
     r: Float[np.ndarray, " n"]

@@ -24,8 +24,9 @@ def newey_west(
 
     **Arguments:**
 
-    - `J`: derivative of the weighted residuals, `r`, by the unknowns.
-    - `r`: weighted residuals, those of priors last.
+    - `J`: derivative of the weighted residuals, `r`, by the unknowns, shape `(n, p)`; for instance
+        `J` of [`jaxspark.fit.Rows`][].
+    - `r`: weighted residuals, those of priors last, shape `(n,)`.
     - `lags`: over how many samples residuals may be correlated; 0 for varying strength alone.
     - `segments`: lengths of runs of consecutive samples, such as a channel of a trial: no lag
         crosses their ends. Their sum is the number of data. Default: one run.
@@ -33,9 +34,10 @@ def newey_west(
         variance 1.
     - `rtol`: singular values below this share of the largest are null directions.
 
-    **Returns:** the covariance. It scales with the residuals: multiply it with no variance.
+    **Returns:** the covariance, shape `(p, p)`. It scales with the residuals: do not multiply it by
+    a variance.
 
-    **Raises:** `ValueError` for runs that do not add up, or too few data.
+    **Raises:** `ValueError` for runs that do not add up, negative `lags`, or too few data.
 
     Source: W. K. Newey & K. D. West, *A simple, positive semi-definite, heteroskedasticity and
     autocorrelation consistent covariance matrix*.
@@ -69,15 +71,16 @@ def clustered(
 
     Different clusters, such as windows of a record with starts of their own, are taken for
     independent. The whole is multiplied by `k / (k - 1) (n - 1) / (n - p)`, `k` being the number of
-    clusters. Of unknowns that belong to few clusters, such as the start of one window, it says
-    nothing.
+    clusters. It says nothing about unknowns that belong to few clusters, such as the start of one
+    window.
 
     **Arguments:**
 
     - `J`, `r`, `num_priors`, `rtol`: as for [`jaxspark.fit.newey_west`][].
-    - `clusters`: the number of the cluster of each datum.
+    - `clusters`: the number of the cluster of each datum, shape `(n - num_priors,)`.
 
-    **Returns:** the covariance. It scales with the residuals: multiply it with no variance.
+    **Returns:** the covariance, shape `(p, p)`. It scales with the residuals: do not multiply it by
+    a variance.
 
     **Raises:** `ValueError` for numbers that do not belong to the data, fewer than two clusters, or
     too few data.

@@ -14,8 +14,8 @@ _LOG_2_PI = math.log(2 * math.pi)
 class Criteria:
     """Criteria of a fit, to compare models on the same data: smaller is better.
 
-    - `log_likelihood`: of the data.
-    - `aic`, `bic`: Akaike's and Schwarz's criterion.
+    - `log_likelihood`: the logarithm of the likelihood of the data.
+    - `aic`, `bic`: Akaike's and Schwarz's criteria.
     """
 
     log_likelihood: float
@@ -27,10 +27,10 @@ class Criteria:
 class HoldOutScore:
     """How well data that were not fitted are predicted.
 
-    - `samples`: their number.
+    - `samples`: the number of samples.
     - `ratio`: root mean square of residuals over noise; 1 for a perfect model.
     - `log_density`: predictive log density of all samples together; larger is better.
-    - `log_density_each`: the same for one sample, in the mean.
+    - `log_density_each`: the mean of this for one sample.
     """
 
     samples: int
@@ -50,15 +50,15 @@ def criteria(
 
     **Arguments:**
 
-    - `r`: weighted residuals of the data, those of priors left out.
+    - `r`: weighted residuals of the data, those of priors left out, shape `(n,)`.
     - `num_unknowns`: number of unknowns that were estimated; the strength of the noise is added
         if it was estimated.
-    - `sigma`: standard deviations that the residuals were divided by; needed to compare models
-        with different ones.
-    - `noise_known`: whether these are the true ones, rather than up to a common factor, which is
-        then estimated.
+    - `sigma`: standard deviations that the residuals were divided by, shape `(n,)`; needed to
+        compare models with different ones.
+    - `noise_known`: whether these are the true ones; if not, they are known up to a common factor,
+        which is estimated.
 
-    **Returns:** the [`Criteria`][].
+    **Returns:** the [`jaxspark.fit.Criteria`][].
 
     **Raises:** `ValueError` without data.
 
@@ -139,13 +139,23 @@ def hold_out_score(
 ) -> HoldOutScore:
     """How well data that were not fitted are predicted.
 
+    Noise is normal. With `J` and `factor` the density is that of the predictive distribution, in
+    which the unknowns are as uncertain as the fit left them.
+
     **Arguments:**
 
-    - `r`, `sigma`, `variance`, `J`, `factor`: as for [`predictive_log_density`][].
+    - `r`: weighted residuals of the data, shape `(n,)`.
+    - `sigma`: standard deviations that they were divided by, shape `(n,)`; without them the density
+        is that of the weighted data.
+    - `variance`: that of the weighted residuals.
+    - `J`: derivative of the residuals by the unknowns, shape `(n, p)`.
+    - `factor`: `F` of the covariance `F F^T` of the unknowns, shape `(p, k)`, for instance
+        `np.sqrt(variance) * information.factor`, for a [`jaxspark.fit.Information`][].
 
-    **Returns:** the [`HoldOutScore`][].
+    **Returns:** the [`jaxspark.fit.HoldOutScore`][].
 
-    **Raises:** `ValueError` without data, and as [`predictive_log_density`][] does.
+    **Raises:** `ValueError` without data, for a variance that is not positive, and with only one of
+    `J` and `factor`.
     """
     if not r.size:
         raise ValueError("there are no data.")

@@ -29,11 +29,12 @@ class Sensor(eqx.Module):
 
     - `quantity`: `quantity(t, y, z, lam, psi, args)`, a scalar.
     - `zero`: what is shown for a quantity of zero, in the unit of the channel.
-    - `gain`: the factor by which it shows the quantity.
-    - `lag`: how long ago the quantity was what is shown (s), a few steps at most; see `delays` of
-        [`jaxspark.fit.Model`][].
+    - `gain`: the factor by which the quantity is shown, in the unit of the channel over its own.
+    - `lag`: by how much the channel is late (s), a few steps at most; see `delays` of
+        [`jaxspark.fit.Model`][]. Default: it is not late.
 
-    **Raises:** `TypeError` for a quantity that is no function, or settings that are none of these.
+    **Raises:** `TypeError` for a quantity that is not a function, or settings that are none of
+    these.
     """
 
     quantity: Any
@@ -53,7 +54,7 @@ class Sensor(eqx.Module):
                 _check_setting(f"Sensor: {name}", given)
 
     def __call__(self, t: Any, y: Any, z: Any, lam: Any, psi: Any, args: Any) -> Any:
-        """What a sensor without a lag shows, for use in an `observe` of one's own.
+        """What a sensor without a lag shows, for use in an `observe` of your own.
 
         **Raises:** `ValueError` if it has a lag, which only the model can account for.
         """
@@ -76,12 +77,13 @@ class Input(eqx.Module):
     **Arguments:**
 
     - `kind`: `"cubic"`, `"linear"` or `"previous"`.
-    - `delay`: what acts at a time was recorded so long before (s): a number, the name of a
-        parameter, or a function of `args`. It is negative where the record is late. Before the
-        first and after the last sample these are held. It cannot be
-        estimated with `"previous"`, whose derivative by time is zero.
+    - `delay`: how long after it was recorded the input acts (s): a number, the name of a parameter,
+        or a function of `args`. It is negative where the record is late. Before the first and after
+        the last sample these are held. It cannot be estimated with `"previous"`, whose derivative
+        by time is zero.
 
-    **Raises:** `ValueError` for another kind, `TypeError` for a delay that is none of these.
+    **Raises:** `ValueError` for another kind, or a delay to be estimated with `"previous"`;
+    `TypeError` for a delay that is none of these.
     """
 
     kind: Any = eqx.field(static=True, default="cubic")
@@ -98,7 +100,7 @@ class Input(eqx.Module):
 
     @property
     def late(self) -> bool:
-        """Whether it may act at another time than it was recorded."""
+        """Whether the input may act at another time than it was recorded."""
         return not _is_zero(self.delay)
 
 

@@ -27,8 +27,9 @@ class Signal(eqx.Module):
     Signals of one kind with equally many samples, all evenly sampled or none, have one
     structure: they can be stacked, and mapped over by `jax.vmap`.
 
-    - `times`: of the samples (s).
-    - `coefficients`: of the pieces, of the highest power first.
+    - `times`: those of the samples (s), shape `(n,)`.
+    - `coefficients`: those of the pieces, of the highest power first; shape
+        `(order, pieces, *shape)`.
     - `kind`: `"previous"`, `"linear"` or `"cubic"`.
     - `uniform`: whether the samples are so even that arithmetic finds the piece, not a search.
     """
@@ -44,10 +45,10 @@ class Signal(eqx.Module):
 
         **Arguments:**
 
-        - `times`: of the samples (s), strictly increasing, at least 2; shape `(n,)`.
+        - `times`: those of the samples (s), strictly increasing, at least 2; shape `(n,)`.
         - `values`: the samples; shape `(n, *shape)`.
-        - `uniform`: `False` to search for the piece even if the samples are even, so that
-            signals of even and uneven samples can be stacked; by default `None`, as they are.
+        - `uniform`: `False` to search for the piece even if the samples are evenly spaced, so that
+            evenly and unevenly sampled signals can be stacked. Default: it follows from the times.
 
         **Returns:** a [`jaxspark.fit.Signal`][].
 
@@ -59,7 +60,7 @@ class Signal(eqx.Module):
 
     @staticmethod
     def linear(times: Any, values: Any, *, uniform: bool | None = None) -> "Signal":
-        """Straight lines from sample to sample: continuous, but not its derivative.
+        """Straight lines from sample to sample: continuous, but their derivative is not.
 
         **Arguments:**
 
@@ -98,7 +99,7 @@ class Signal(eqx.Module):
 
         **Arguments:**
 
-        - `t`: the time (s), a scalar; times of several are mapped over by `jax.vmap`.
+        - `t`: the time (s), a scalar; for several times use `jax.vmap`.
 
         **Returns:** the value, of shape `shape`, in the precision of `t`.
 

@@ -50,14 +50,15 @@ def simulate(
     **Arguments:**
 
     - `model`: a [`jaxspark.fit.Model`][].
-    - `times`: of the samples (s), strictly increasing, shape `(n,)`; or a
+    - `times`: those of the samples (s), strictly increasing, shape `(n,)`; or a
         [`jaxspark.fit.Record`][], whose times and inputs are taken.
     - `parameters`: physical values by name, as `fit.values`, in place of start values; those of
         scalar constants too. What is not given has the value that the model starts from.
-    - `inputs`: by name, samples at the times, shape `(n,)`.
-    - `trial`: which of the model's starts, if it has a list of them, and whose own parameters.
-    - `state`: `(y0, z0)`, from where, in place of the model's start. It is projected onto the
-        constraints, as that is.
+    - `inputs`: by name, samples at the times, shape `(n,)`. Default: none.
+    - `trial`: the number of the trial, from 0: which of the model's starts is taken, if it has a
+        list of them, and whose own parameters.
+    - `state`: the state `(y0, z0)` to start from, in place of the model's start. It is projected
+        onto the constraints, as that is.
     - `fit_start`: whether the start is first fitted to the channels of the record, as far as it
         is unknown, from each of the model's guesses.
 
@@ -65,7 +66,8 @@ def simulate(
     the record given, if one is.
 
     **Raises:** `SimulationError` that says when and why the simulation fails; `ValueError` for
-    unknown names and impossible values; `DataError` for times or inputs that cannot be used.
+    unknown names, impossible values, `inputs` beside a record, and `fit_start` without one;
+    `DataError` for times or inputs that cannot be used.
     """
     if parameters is not None:
         changed = with_values(model.parameters, parameters, trial)

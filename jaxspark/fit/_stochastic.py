@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from ._compile import compiled
 from ._estimate import FitError
+from ._failure import check_unknowns, check_whole
 from ._fit import Fit
 from ._iteration import iterated
 from ._levenberg import begin
@@ -27,8 +28,10 @@ from ._proposal import Options
 from ._record import Record
 from ._shooting import shooting_problem
 from ._spread import at_home, each, mesh_of, own_part
+from ._suitable import as_records, needing_inputs
 
 
+@needing_inputs()
 def stochastic(
     model: Model,
     records: Record | Sequence[Record],
@@ -44,8 +47,8 @@ def stochastic(
 ) -> Fit:
     """Estimate by stochastic gradients over random windows of the records.
 
-    For parameters by the hundred, as in neural networks: one reverse derivative per step. Windows
-    have starts of their own, whose jumps to the next are punished.
+    It is for hundreds of parameters, as in neural networks: a step takes one reverse derivative.
+    Windows have starts of their own, and jumps from one window to the next are penalised.
 
     **Arguments:**
 
@@ -53,27 +56,31 @@ def stochastic(
         tenth of each channel's standard deviation on the way; at the end it is estimated from
         the residuals.
     - `window`: length of the windows (s).
-    - `steps`: of the optimiser; `batch`: windows in each.
-    - `optimizer`: of optax; by default Adam with 0.01, falling by a cosine.
+    - `steps`: number of steps of the optimiser.
+    - `batch`: number of windows in each step.
+    - `optimizer`: one of optax. Default: Adam with a rate of 0.01, which falls as a cosine.
     - `jump`: weight of the squared jumps, in tangent coordinates of the state. Findings tell the
         largest jump that is left.
-    - `seed`: of the choice of windows.
+    - `seed`: that of the choice of windows.
     - `progress`: whether to show a progress bar.
     - `devices`: to split the windows of each step over, as for [`jaxspark.fit.estimate`][].
 
     **Returns:** a [`jaxspark.fit.Fit`][], which has not converged in the sense of
-    [`jaxspark.fit.estimate`][]; that, from `start=fit.parameters()`, may make it so. Errors allow
-    for how far it is from the minimum.
+    [`jaxspark.fit.estimate`][]; that function, with `start=fit.parameters()`, may make it converge.
+    Standard errors allow for how far the fit is from the minimum.
 
     **Raises:** as [`jaxspark.fit.estimate`][].
     """
     begun = time.perf_counter()
-    records = [records] if isinstance(records, Record) else list(records)
+    check_whole("steps", steps)
+    check_whole("batch", batch)
+    records = as_records(records)
     known, sigma = initial_noise(model, records)
     sigma = np.where(known, sigma, 0.1 * sigma)
     mesh = mesh_of(devices)
     problem = shooting_problem(model, records, window, sigma)
     problem = dataclasses.replace(problem, mesh=mesh)
+    check_unknowns(problem, known)
     if optimizer is None:
         optimizer = optax.adam(optax.cosine_decay_schedule(0.01, steps))
     u = problem.start

@@ -27,20 +27,25 @@ from ._robust import Squares
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """How well the unknowns of a fit are known; made by [`jaxspark.fit.Fit`][].
+    """How well the unknowns of a fit are known: `uncertainty` of a [`jaxspark.fit.Fit`][].
 
-    - `problem`: of the fit.
-    - `information`: about the unknowns that are independent: the parameters, and the starts of
-        records.
-    - `spread`: how all unknowns follow from these.
-    - `rows`: compressed rows of the Jacobian by the independent ones.
-    - `variance`: of the weighted residuals, one if the noise estimate is right; `dof`: degrees of
-        freedom of that estimate.
-    - `dphysical`: derivative of the parameters' physical values by their coordinates.
-    - `values`: the physical values.
-    - `remaining`: the step to the minimum of a fit that has not converged; zero of others.
+    Of its `p` unknowns `q` are coordinates of the parameters, and `i` are independent: those of the
+    parameters, and of the starts of records.
+
+    - `problem`: the problem of the fit.
+    - `information`: the [`jaxspark.fit.Information`][] about the independent unknowns.
+    - `spread`: how all unknowns follow from these, shape `(p, i)`.
+    - `rows`: compressed rows of the Jacobian by the independent ones, shape `(m, i)`.
+    - `variance`: that of the weighted residuals, one if the noise estimate is right.
+    - `dof`: degrees of freedom of that estimate.
+    - `dphysical`: derivative of the parameters' physical values by their coordinates, shape
+        `(q, q)`.
+    - `values`: the physical values, shape `(q,)`.
+    - `remaining`: the step to the minimum of a fit that has not converged, shape `(p,)`; zero for
+        others.
     - `silent`: which independent unknowns count as without effect, although their columns are
-        not zero; `flat`: whether that is since the data show no motion beyond noise.
+        not zero, shape `(i,)`.
+    - `flat`: whether that is because the data show no motion beyond noise.
     - `rtol`: relative error of singular values, which depends on the precision.
     """
 
@@ -59,16 +64,16 @@ class Uncertainty:
 
     @functools.cached_property
     def covariance(self) -> Float[np.ndarray, "p p"]:
-        """Of all unknowns, in their coordinates without bounds.
+        """Covariance of all unknowns, in their coordinates without bounds, shape `(p, p)`.
 
-        Of a fit that has not converged the square of the step to the minimum is added.
+        For a fit that has not converged the square of the step to the minimum is added.
         """
         found = self.spread @ self.information.covariance(self.variance) @ self.spread.T
         return found + np.outer(self.remaining, self.remaining)
 
     @functools.cached_property
     def physical_covariance(self) -> Float[np.ndarray, "q q"]:
-        """Of the physical values of the parameters."""
+        """Covariance of the physical values of the parameters, shape `(q, q)`."""
         count = self.problem.shared.size
         return delta(self.covariance[:count, :count], self.dphysical)
 
@@ -80,7 +85,14 @@ class Uncertainty:
         return self.tells(padded)
 
     def tells(self, slopes: Float[np.ndarray, "m p"]) -> Bool[np.ndarray, " m"]:
-        """Which quantities the data tell, given their derivatives by all unknowns."""
+        """Which quantities the data tell, given their derivatives by all unknowns.
+
+        **Arguments:**
+
+        - `slopes`: the derivatives of `m` quantities, shape `(m, p)`.
+
+        **Returns:** booleans, shape `(m,)`.
+        """
         return ~unidentifiable(self.information, slopes @ self.spread)
 
     @property
@@ -91,12 +103,15 @@ class Uncertainty:
 
     @property
     def correlation(self) -> Float[np.ndarray, "q q"]:
-        """Of the parameters' estimates."""
+        """Correlation of the parameters' estimates, shape `(q, q)`."""
         return correlation(self.physical_covariance)
 
     @functools.cached_property
     def directions(self) -> Directions:
-        """Which combinations of parameters the data tell, and how well."""
+        """Which combinations of parameters the data tell, and how well.
+
+        It is a [`jaxspark.fit.Directions`][].
+        """
         shared, count = self.problem.shared, self.problem.shared.size
         lower, upper = (np.asarray(x) for x in shared.bounds())
         may_vanish = ~(np.isfinite(lower) | np.isfinite(upper))

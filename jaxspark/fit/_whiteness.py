@@ -30,14 +30,14 @@ def whiteness(
 
     **Arguments:**
 
-    - `residual`: at equidistant times; NaN where a sample is missing.
-    - `max_lag`: the largest lag. Default: `10 log10(n)`, at most `n / 5`.
+    - `residual`: the residuals at equidistant times, shape `(n,)`; NaN where a sample is missing.
+    - `max_lag`: the largest lag, in samples. Default: `10 log10(n)`, at most `n / 5`.
     - `num_parameters`: subtracted from the degrees of freedom, `max_lag`. It is for models that
         predict from earlier measurements, such as autoregressive noise: their coefficients
         make residuals whiter than the noise. Parameters of a simulated mechanism do not count.
-    - `times`: of the samples (s), if they may not be equidistant. Those of a channel with a clock
-        of its own, beside others in the record, are taken by this clock. Where times have no
-        common step nothing is tested, and `note` says so.
+    - `times`: those of the samples (s), shape `(n,)`, if they may not be equidistant. A channel
+        with a clock of its own, beside others in the record, is taken by this clock. Where times
+        have no common step nothing is tested, and `note` says so.
 
     **Returns:** the [`jaxspark.fit.Whiteness`][]. With fewer than eight samples or residuals that
     are all the same, nothing is tested: the p-value is NaN. So it is if no degrees of freedom
@@ -122,8 +122,8 @@ def r_squared(measured: Float[np.ndarray, " n"], predicted: Float[np.ndarray, " 
 
     **Arguments:**
 
-    - `measured`: NaN where a sample is missing.
-    - `predicted`: at the same times.
+    - `measured`: the samples, shape `(n,)`; NaN where one is missing.
+    - `predicted`: the prediction at the same times and in the same unit, shape `(n,)`.
 
     **Returns:** 1 for a perfect prediction, 0 for one as good as the mean, less for a worse one;
     NaN if the measurements do not vary.

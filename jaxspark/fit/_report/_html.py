@@ -38,11 +38,11 @@ def to_html(findings: Findings) -> str:
     It has the verdict and what to do next, parameters with intervals, what the data do not tell,
     the mechanism in motion, fits with residuals, held-out trials, whiteness, correlations,
     profiles, the course of the loss, and numerics. It follows the reader's choice of a light or
-    dark page, can be printed, and read aloud.
+    dark page, and can be printed and read aloud.
 
     **Arguments:**
 
-    - `findings`: what to report.
+    - `findings`: the [`jaxspark.fit.Findings`][] to report.
 
     **Returns:** the page. The same findings make the same page.
     """

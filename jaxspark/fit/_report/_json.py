@@ -19,14 +19,14 @@ WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 def to_json(findings: Findings) -> str:
     """Findings as text that any JSON parser reads.
 
-    An object with the fields of [`jaxspark.fit.Findings`][] and `"schema": 1`. Arrays are
-    lists, of rows if they have several dimensions. JSON has no word for numbers that are not
+    The text is an object with the fields of [`jaxspark.fit.Findings`][] and `"schema": 1`. Arrays
+    are lists, of rows if they have several dimensions. JSON has no word for numbers that are not
     finite: they are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. Numbers have as many
     digits as a double needs.
 
     **Arguments:**
 
-    - `findings`: what to write.
+    - `findings`: the [`jaxspark.fit.Findings`][] to write.
 
     **Returns:** the text, in one line.
     """
@@ -40,7 +40,7 @@ def from_json(text: str) -> Findings:
 
     - `text`: the JSON text. Fields that are unknown are ignored.
 
-    **Returns:** the findings. Arrays are of double precision.
+    **Returns:** the [`jaxspark.fit.Findings`][]. Arrays are of double precision.
 
     **Raises:** `ReportError` if the text is not JSON, has another schema, or lacks a field.
     """

@@ -21,7 +21,7 @@ def to_text(findings: Findings) -> str:
 
     **Arguments:**
 
-    - `findings`: what to report.
+    - `findings`: the [`jaxspark.fit.Findings`][] to report.
 
     **Returns:** title, verdict, parameters, initial states, what the data do not tell, how well
     each trial is explained, warnings, what to do next, and numerics; without a line end.

@@ -15,7 +15,7 @@ def write_report(findings: Findings, folder: str | Path) -> Path:
 
     **Arguments:**
 
-    - `findings`: what to report.
+    - `findings`: the [`jaxspark.fit.Findings`][] to report.
     - `folder`: where; made if it does not exist. `report.html` and `report.json` go there, and
         each figure as a PNG file.
 
