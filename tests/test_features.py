@@ -227,12 +227,14 @@ def slopes(order):
 
 def forward(name):
     found = jax.jit(jax.jacfwd(sideways(name)))(0.5)
-    np.testing.assert_allclose(found, slopes(1), rtol=1e-2)
+    # BDF has order two at most.
+    np.testing.assert_allclose(found, slopes(1), rtol=1e-2 if name == "`stiff.bdf`" else 1e-3)
 
 
 def reverse(name):
     found = jax.jit(jax.grad(sideways(name)))(0.5)
-    np.testing.assert_allclose(found, slopes(1), rtol=1e-2)
+    # BDF has order two at most.
+    np.testing.assert_allclose(found, slopes(1), rtol=1e-2 if name == "`stiff.bdf`" else 1e-3)
 
 
 def second(name):
