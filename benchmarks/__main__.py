@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(sections=[], out=FOLDER)
     commands = parser.add_subparsers(dest="command")
     page = commands.add_parser("page", help="measure afresh and write page.html and results.json")
-    sections = "work-precision, batch, gradient, scaling, long-time; default: all"
+    sections = "work-precision, kinds, batch, gradient, scaling, long-time; default: all"
     page.add_argument("sections", nargs="*", metavar="SECTION", help=sections)
     words = f"a folder for both, overwritten; default: {FOLDER}"
     page.add_argument("--out", metavar="DIR", help=words, default=FOLDER, type=pathlib.Path)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 
-Section = Literal["work-precision", "batch", "gradient", "scaling", "long-time"]
+Section = Literal["work-precision", "batch", "gradient", "scaling", "long-time", "kinds"]
 _PREFIX = "jaxspark, "
 
 

@@ -170,6 +170,31 @@ def test_saved_times_at_the_start_move_as_the_ode_says(kind):
         assert largest_difference(jax.jit(mode(saved))(jnp.zeros(())), expected) <= 1e-12
 
 
+def test_a_bar_ends_where_the_motion_does(monkeypatch, capfd):
+    from jaxspark._driver import _progress_bar
+
+    monkeypatch.setattr(_progress_bar, "DELAY", 0.0)
+    whole = swing(AT, "explicit", progress_meter=True)
+    plain = swing(AT, "explicit", progress_meter=False)
+    jax.effects_barrier()
+    assert "100%" in capfd.readouterr().err and not _progress_bar._bars
+    assert largest_difference(whole.y1, plain.y1) <= 1e-14
+    part = swing(AT, "explicit", progress_meter=True, max_steps=40, throw=False)
+    jax.effects_barrier()
+    reached = round(100 * float(part.ts[-1]) / AT["t1"])
+    assert f"{reached}%" in capfd.readouterr().err and 0 < reached < 100
+    lanes = jax.vmap(lambda e: swing({**AT, "e": e}, "explicit", progress_meter=True).y1)
+    assert largest_difference(lanes(jnp.array([AT["e"], 0.5]))[0], plain.y1) <= 1e-14
+    jax.effects_barrier()
+    assert capfd.readouterr().err.count("100%") >= 2 and not _progress_bar._bars
+
+
+def test_what_is_no_meter_is_refused():
+    for meter in (3, "bar", diffrax.TextProgressMeter):
+        with pytest.raises(TypeError, match="progress_meter must be True"):
+            swing(AT, "explicit", progress_meter=meter)
+
+
 @pytest.mark.parametrize("kind", ["explicit", thorough("SPARK"), thorough("stiff")])
 def test_progress_is_shown(kind, capfd):
     swing(AT, kind, progress_meter=diffrax.TextProgressMeter())

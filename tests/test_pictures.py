@@ -1,15 +1,19 @@
 """Pictures, animations and tables show the numbers of a solution."""
 
+import base64
 import csv
 import io
 import re
+import sys
 
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
+import zstandard
 from PIL import Image
 
 import jaxspark
@@ -110,6 +114,66 @@ def test_lines_in_space(batch):
     assert np.any(film.frames[0] != film.frames[5])
 
 
+def played(page):
+    """Time, name and points of each line that the page of a scene shows, in its own format."""
+    text = re.search(r'__VISER_EMBED_DATA__="([^"]+)"', page)
+    data = base64.b64decode(text[1])
+    size = int.from_bytes(data[:8], "little")
+    data = zstandard.ZstdDecompressor().decompress(data[8:], max_output_size=size)
+    end = 8 + int.from_bytes(data[:8], "little")
+    content = msgspec.msgpack.decode(data[8:end])
+    arrays, start = [], end
+    for length in content["binaryBufferLengths"]:
+        start = -(-start // 8) * 8
+        arrays.append(data[start : start + length])
+        start += length
+    lines = [
+        (time, message["name"], np.frombuffer(arrays[at["__binary_index"]], np.float32))
+        for time, message in content["messages"]
+        if message["type"] == "LineSegmentsMessage"
+        for at in [message["props"]["points"]]
+    ]
+    return content["durationSeconds"], lines
+
+
+def test_scenes_show_the_motion(solution, batch, tmp_path):
+    def shape(t, q):
+        return {"rod": jnp.stack([0 * q, q]), "base": jnp.array([[-0.2, 0.0], [0.2, 0.0]])}
+
+    scene = pictures.scene(solution, shape, trace="rod", seconds=2.0, fps=20.0)
+    duration, lines = played(scene.page)
+    assert duration == pytest.approx(2.0)
+    # Of 40 frames; the base does not move, and the trace is there from the beginning.
+    of = {name: [points for _, at, points in lines if at == name] for _, name, _ in lines}
+    assert {name: len(x) for name, x in of.items()} == {
+        "/rod/line": 40, "/base/line": 1, "/trace/rod": 1
+    }  # fmt: skip
+    ends = [points[[3, 4, 5]] for points in of["/rod/line"]]
+    np.testing.assert_allclose(ends[0], [1.0, 0.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(ends[-1], [*solution.ys[-1], 0.0], atol=1e-6)
+    # Between saved states, 0.05 s apart, lines are straight.
+    np.testing.assert_allclose(np.linalg.norm(ends, axis=1), 1.0, atol=6e-3)
+    assert of["/trace/rod"][0].size == 39 * 6
+    scene.save(tmp_path / "swing.html")
+    assert (tmp_path / "swing.html").read_text(encoding="utf-8") == scene.page
+    assert "srcdoc" in scene._repr_html_() and "MB" in repr(scene)
+    _, lines = played(pictures.scene(batch, lambda t, q: {"mass": q[None]}, lane=2).page)
+    assert not lines  # one point is a dot
+
+
+def test_scenes_refuse(solution, tmp_path, monkeypatch):
+    mass = lambda t, q: {"mass": q[None]}
+    with pytest.raises(ValueError, match="A scene is saved as .html"):
+        pictures.scene(solution, mass).save(tmp_path / "swing.webp")
+    with pytest.raises(ValueError, match="trace= names"):
+        pictures.scene(solution, mass, trace="rod")
+    with pytest.raises(ValueError, match="no finite point"):
+        pictures.scene(solution, lambda t, q: {"mass": jnp.nan * q[None]})
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(ModuleNotFoundError, match="needs viser"):
+        pictures.scene(solution, mass)
+
+
 def test_tables(solution, batch, tmp_path):
     pictures.to_csv(solution, tmp_path / "motion.csv")
     rows = list(csv.reader(io.StringIO((tmp_path / "motion.csv").read_text(encoding="utf-8"))))
@@ -163,7 +227,7 @@ def test_errors(solution, batch):
         pictures.animate(batch, lambda t, y: {"a": y[None]})
     with pytest.raises(ValueError, match="this is a single one"):
         pictures.animate(solution, lambda t, y: {"a": y[None]}, lane=0)
-    with pytest.raises(ValueError, match="must be positive; got 2.0, 0 and 320"):
+    with pytest.raises(ValueError, match="seconds and fps must be positive; got 2.0 and 0"):
         pictures.animate(solution, lambda t, y: {"a": y[None]}, fps=0)
     with pytest.raises(TypeError, match="must return a dictionary"):
         pictures.animate(solution, lambda t, y: y)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from .._result import Result
 from ..speed import MEASURED
 from . import _plots
+from ._kinds import kinds
 from ._scaling import scaling
 from ._work_precision import work_precision
 
@@ -43,6 +44,17 @@ SECTIONS = {
         "at the end, x* known to 1e-11 or better. Residuals are the greatest after any step where "
         "the solver reports them, which ours do, and those at the end for all others.",
         work_precision,
+        functools.partial(
+            _plots.curves, x=lambda r: r.error, y=lambda r: 1e3 * r.seconds,
+            xlabel="error at the end", ylabel="CPU time in ms",
+        ),
+    ),
+    "kinds": Section(
+        "Kinds of problems",
+        "One trajectory of a mechanism of each kind, for tolerances from loose to tight. The error "
+        "is the greatest |x − x*| / (1 + |x*|) over the state at the end; of the stiff mechanism, "
+        "over coordinates of bodies; of the chain, the greatest of an angle in radians.",
+        kinds,
         functools.partial(
             _plots.curves, x=lambda r: r.error, y=lambda r: 1e3 * r.seconds,
             xlabel="error at the end", ylabel="CPU time in ms",

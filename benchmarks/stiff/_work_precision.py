@@ -73,7 +73,7 @@ def work_precision(tiny: bool) -> Iterator[Figure]:
         yield from _robustness(name, several, reference)
         costs: dict[float, dict[str, Cost]] = {}
         for eps in compared:
-            exact = _slow(name, eps, reference)
+            exact = slow(name, eps, reference)
             problem = PROBLEMS[name].build(eps)
             makes = [lambda method=method: method.at(problem) for method in methods]
             makes += list(rivals(name, eps))[: 1 if tiny else None]
@@ -86,7 +86,7 @@ def work_precision(tiny: bool) -> Iterator[Figure]:
         yield from _comparison(name, costs)
 
 
-def _slow(name: str, eps: float, reference: Any) -> np.ndarray:
+def slow(name: str, eps: float, reference: Any) -> np.ndarray:
     """Where the bodies are at the end."""
     solver = reference.at(PROBLEMS[name].build(eps))
     return solver.read(solver.run(EXACT)()).end[: PROBLEMS[name].positions]
@@ -95,7 +95,7 @@ def _slow(name: str, eps: float, reference: Any) -> np.ndarray:
 def _robustness(name: str, several: Sequence[float], method: Any) -> Iterator[Figure]:
     """Counts, errors and failures of the recommended method."""
     problems = [PROBLEMS[name].build(eps) for eps in several]
-    exact = [_slow(name, eps, method) for eps in several]
+    exact = [slow(name, eps, method) for eps in several]
     failed = Failures(jaxspark.GGL(jaxspark.RadauIIA(3), error_norm=SLOW), problems[0])
     for tolerance in (1e-3, 1e-5):
         counts, errors, failures = [], [], 0
@@ -115,7 +115,7 @@ def _robustness(name: str, several: Sequence[float], method: Any) -> Iterator[Fi
 
 def _agreement(name: str, eps: float, reference: Any, tiny: bool) -> Iterator[Figure]:
     """The reference next to the rigid mechanism and to solve_dae."""
-    exact, limit = _slow(name, eps, reference), PROBLEMS[name].limit
+    exact, limit = slow(name, eps, reference), PROBLEMS[name].limit
     if limit is not None:
         rigid = limit()
         end = jaxspark.solve(

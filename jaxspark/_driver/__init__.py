@@ -10,6 +10,7 @@ from ._locate import (
     Happening as Happening,
     OVER as OVER,
 )
+from ._progress_bar import ProgressBar as ProgressBar
 from ._rows import (
     at as at,
     Problem as Problem,

@@ -132,23 +132,40 @@ def animate(
     lines of other shapes, or for names that are not there.
     """
     solution = one_motion(solution, lane)
-    duration = abs(float(solution.ts[-1] - solution.ts[0]))
-    seconds = min(max(duration, 2.0), 10.0) if seconds is None else seconds
-    if not (seconds > 0 and fps > 0 and pixels > 0):
-        raise ValueError(
-            f"seconds, fps and pixels must be positive; got {seconds}, {fps} and {pixels}."
-        )
-    count = max(2, round(float(seconds * fps)))
-    lines = _drawn(solution, shape, count)
-    traced = (trace,) if isinstance(trace, str) else tuple(trace)
-    missing = set(traced) - set(lines)
-    if missing:
-        raise ValueError(f"trace= names {sorted(missing)}; the lines are {sorted(lines)}.")
+    count = frame_count(solution, seconds, fps)
+    if not pixels > 0:
+        raise ValueError(f"pixels must be positive; got {pixels}.")
+    lines = drawn(solution, shape, count)
+    traced = traced_names(trace, lines)
     box = _box(lines, limits)
     return Animation(_frames(lines, traced, box, pixels, view), fps)
 
 
-def _drawn(solution: Solution, shape: Any, count: int) -> dict[str, np.ndarray]:
+def frame_count(solution: Solution, seconds: float | int | None, fps: float | int) -> int:
+    """How many frames an animation has, at least two.
+
+    **Raises:** `ValueError` if a number is not positive.
+    """
+    duration = abs(float(solution.ts[-1] - solution.ts[0]))
+    seconds = min(max(duration, 2.0), 10.0) if seconds is None else seconds
+    if not (seconds > 0 and fps > 0):
+        raise ValueError(f"seconds and fps must be positive; got {seconds} and {fps}.")
+    return max(2, round(float(seconds * fps)))
+
+
+def traced_names(trace: str | Sequence[str], lines: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of lines that leave a trace.
+
+    **Raises:** `ValueError` for a name that no line has.
+    """
+    traced = (trace,) if isinstance(trace, str) else tuple(trace)
+    missing = set(traced) - set(lines)
+    if missing:
+        raise ValueError(f"trace= names {sorted(missing)}; the lines are {sorted(lines)}.")
+    return traced
+
+
+def drawn(solution: Solution, shape: Any, count: int) -> dict[str, np.ndarray]:
     """Of each line its points in all frames, `(count, points, dimension)`."""
     if not callable(shape):
         raise TypeError(f"shape must be a function shape(t, y); got {shape!r}.")

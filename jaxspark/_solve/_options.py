@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from .._blocks import AbstractBlockSolver
+from .._driver import ProgressBar
 from .._kkt import LinearSolver
 from .._rollout import Checkpoint, EqualSteps, KnownSteps
 from .._step import NewtonOptions
@@ -43,6 +44,25 @@ class Options(NamedTuple):
 
 OF_TOLERANCES = "rtol atol first_step max_step ts events progress_meter dense=True".split()
 OF_NEWTON = "checkpoint newton predict=False".split()
+
+
+def as_meter(progress_meter: Any) -> Any:
+    """What shows the progress, or `None`; `True` is our own bar.
+
+    **Raises:** `TypeError` for what is not a meter.
+    """
+    if progress_meter is None or progress_meter is False:
+        return None
+    if progress_meter is True:
+        return ProgressBar()
+    if isinstance(progress_meter, type) or not all(
+        callable(getattr(progress_meter, name, None)) for name in ("init", "step", "close")
+    ):
+        raise TypeError(
+            "progress_meter must be True, or have the methods init, step and close, as those of "
+            f"diffrax have; got {progress_meter!r}."
+        )
+    return progress_meter
 
 
 def refuse_of_tolerances(options: Options) -> None:

@@ -29,7 +29,7 @@ from ._checks import check_kinds, Method
 from ._default import Choice, default_method
 from ._engines import by_steps, motion_arguments, Task
 from ._global_error import global_error as error_of
-from ._options import Options
+from ._options import as_meter, Options
 
 
 def solve(
@@ -116,7 +116,8 @@ def solve(
         keeps the converged stages of each step; `"none"` the linearised equations and the factors
         of K2 and K3 too, which is faster for some ten coordinates; `"sqrt"` or a number of steps
         only the first state of each segment, at the price of one more forward pass.
-    - `progress_meter`: for instance `diffrax.TqdmProgressMeter()`; only with tolerances.
+    - `progress_meter`: `True` for a bar that appears after two seconds, by a host callback; or for
+        instance `diffrax.TextProgressMeter()`; only with tolerances.
     - `newton`: tolerances and Jacobian of the Newton iteration, [`jaxspark.NewtonOptions`][]; not
         for [`jaxspark.GGL`][]. With tolerances a step that needs more than 50 iterations is tried
         again with half its size, which costs less.
@@ -160,7 +161,7 @@ def solve(
         save_every = int(save_every)
     options = Options(
         steps, rtol, atol, first_step, max_step, max_steps, ts, save_every, bool(dense),
-        bool(multipliers), events, max_events, checkpoint, progress_meter, newton,
+        bool(multipliers), events, max_events, checkpoint, as_meter(progress_meter), newton,
         linear_solver, bool(predict),
     )  # fmt: skip
     task, why = Task(system, (y0, z0, args), (t0, t1), options, tolerance), ""
@@ -190,7 +191,9 @@ def _by_first_steps(task: Task) -> Choice:
     """The method that suits the motion, by its first steps."""
     options = task.options
     check_known(task.start, task.times, options.ts)
-    few = options._replace(max_steps=TRIED, ts=None, save_every=1, dense=False, multipliers=False)
+    few = options._replace(
+        progress_meter=None, max_steps=TRIED, ts=None, save_every=1, dense=False, multipliers=False,
+    )  # fmt: skip
     t0, t1 = task.times
     span = abs(float(t1) - float(0.0 if t0 is None else t0)) if t1 is not None else 0.0
     atol = options.rtol if options.atol is None else options.atol
