@@ -21,6 +21,7 @@ from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
 from ._field import Field, Linearised, Parameters, Weights
+from ._structured import pull_structured, push_structured, StructuredField
 
 
 # With respect to `t`, `y`, `z` and the parameters that are differentiated.
@@ -79,6 +80,8 @@ def pull(
 
     - `at`, `solution`: as the evaluation found them.
     """
+    if isinstance(field, StructuredField):
+        return pull_structured(field, parameters, t, x, weights, at, solution, cotangent)
     a, q, w = weights
     moving, fixed = parameters
     system = field.system(parameters)
@@ -143,6 +146,8 @@ def push(
     tangents: tuple[Any, FloatScalar, Float[Array, " n"]],
 ) -> Float[Array, " n"]:
     """The tangent of the increment, for those of the moving parameters, `t` and `x`."""
+    if isinstance(field, StructuredField):
+        return push_structured(field, parameters, t, x, weights, at, solution, tangents)
     a, q, w = weights
     moving, fixed = parameters
     u, mu = solution[: field.nz], solution[field.nz :]

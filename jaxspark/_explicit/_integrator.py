@@ -12,6 +12,7 @@ from .._system import FlatSystem
 from ._field import BlockField, Field
 from ._method import ExplicitMethod
 from ._step import ExplicitStep
+from ._structured import StructuredField
 
 
 # Unknowns up to which a dense matrix is as fast for a system of blocks, and compiles faster.
@@ -61,9 +62,10 @@ class ExplicitIntegrator(AbstractIntegrator):
         if blocks is not None:
             steps = ExplicitStep(BlockField(static, blocks), self.method)
             return steps, steps
+        field = Field if flat.accelerations is None else StructuredField
         return (
-            ExplicitStep(Field(static), self.method),
-            ExplicitStep(Field(static, _differentiable_solve), self.method),
+            ExplicitStep(field(static), self.method),
+            ExplicitStep(field(static, _differentiable_solve), self.method),
         )
 
     def _blocks(self, flat: FlatSystem) -> BlockLinearSolver | None:

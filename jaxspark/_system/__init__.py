@@ -23,6 +23,10 @@ from ._lagrangian import LagrangianSystem as LagrangianSystem
 from ._mechanical import MechanicalSystem as MechanicalSystem
 from ._multibody import MultibodySystem as MultibodySystem
 from ._redundant import redundant as redundant
+from ._structured import (
+    AbstractStructuredSystem as AbstractStructuredSystem,
+    Accelerations as Accelerations,
+)
 from ._times import over_times as over_times
 from ._with_blocks import (
     innermost as innermost,

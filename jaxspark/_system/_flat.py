@@ -28,6 +28,7 @@ from ._mechanical import MechanicalSystem, Momentum
 from ._multibody import MultibodySystem
 from ._multibody_blocks import multibody_blocks, multibody_structure
 from ._multibody_check import check_multibody
+from ._structured import AbstractStructuredSystem
 from ._with_blocks import found_blocks, innermost, WithBlocks
 
 
@@ -42,7 +43,7 @@ class FlatSystem(eqx.Module):
     there is no such constraint. Systems that declare their block structure have it as
     `structure`, and `blocks(t, y, z)` for its `BlockValues`; `unread` ones have one that cannot
     be read, and are solved with dense matrices. Constraints of `redundant` ones may depend on each
-    other. Sizes are static. `ideal` systems have no
+    other. Structured systems have `accelerations` and their `balance`. Sizes are static. `ideal` systems have no
     constraint forces but the default ones, which are linear in the multipliers. Of `kinetic` ones
     `p_z` is a mass matrix that was given as such.
     """
@@ -69,6 +70,8 @@ class FlatSystem(eqx.Module):
     redundant: bool = eqx.field(static=True, default=False)
     blocks: Function | None = None
     kinetic: bool = eqx.field(static=True, default=False)
+    accelerations: Function | None = None
+    balance: Function | None = None
 
     def velocity(
         self, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
@@ -201,6 +204,8 @@ def flatten(
         raise TypeError(f"y has dtype {dtype}, but z has dtype {flat_z.dtype}.")
     if isinstance(system, MultibodySystem):
         check_multibody(system, t, y, z, args)
+    if isinstance(system, AbstractStructuredSystem):
+        args = system.prepared(args)
     zero_lam, zero_psi = constraint_shapes(system, t, y, z, args)
     check_functions(system, t, y, z, zero_lam, zero_psi, args)
     lam, unravel_lam = jax.flatten_util.ravel_pytree(zero_lam)
@@ -251,6 +256,17 @@ def flatten(
         found = found_blocks(system, t, y, z, args)
         if found is not None:
             structure, blocks = found[0], close(found[1], t, flat_y, flat_z)
+    accelerations = balance = None
+    if isinstance(system, AbstractStructuredSystem):
+        own: Any = system
+        on, like = jnp.ones((), dtype), jnp.zeros(lam.size, dtype)
+        accelerations = close(
+            lambda t, y, z, on: own.accelerations(t, y, z, on, args), t, flat_y, flat_z, on
+        )
+        balance = close(
+            lambda t, y, z, u, s, mu, on: own.balance(t, y, z, u, s, mu, on, args),
+            t, flat_y, flat_z, flat_z, flat_z, like, on,
+        )  # fmt: skip
     flat_system = FlatSystem(
         v=None if system.v is None else close(v, t, flat_y, flat_z),
         p=p,
@@ -275,5 +291,7 @@ def flatten(
         redundant=isinstance(system, WithBlocks) and system.redundant,
         kinetic=isinstance(innermost(system), (MechanicalSystem, MultibodySystem))
         and not isinstance(system, Elongated),
+        accelerations=accelerations,
+        balance=balance,
     )
     return flat_system, flat_y, flat_z

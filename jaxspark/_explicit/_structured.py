@@ -1,0 +1,126 @@
+r"""Evaluations of systems that give their accelerations themselves, and their derivatives.
+
+The evaluation is that of `_field`, with `M`, `C` and the right-hand sides from the system. Its
+derivatives are those of the residual at the known solution: with `L` the solution of the transposed
+equations, the gradient of `-L . E(t, y, z, u, mu)` at fixed `u`, `mu` and `L`. The residual is
+inverse dynamics, so that neither a mass matrix nor an elimination is differentiated.
+
+Source: A. Griewank & A. Walther, *Evaluating Derivatives*, 2nd edition, section 15.1.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .._custom_types import FloatScalar
+from .._system import FlatSystem, value_and_jacobian
+from ._field import Evaluation, Field, Linearised, Parameters, Weights
+from ._saddle import DenseSaddle
+
+
+class StructuredField(Field):
+    """The evaluations of such a system."""
+
+    def evaluate(
+        self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"], weights: Weights
+    ) -> Evaluation:
+        """The evaluation of these weights."""
+        a, q, w = weights
+        system = self.system(parameters)
+        y, z = self.split(x)
+        of = _of(system)(t, y, z, a)
+        b = jnp.sum(of.C * z[None, :], 1)
+        v = system.velocity(t, y, z)
+        v_z = None
+        if system.v is not None:
+            v_z = value_and_jacobian(lambda z: system.velocity(t, y, z), z)[1]
+        at = Linearised(b, v, DenseSaddle(of.M, of.C, v_z, self.eliminate))
+        rhs = jnp.concatenate([of.h, -(of.c + w * b + q * self.positions(system, t, y))])
+        solution, regular = at.saddle.solve(rhs)
+        u = solution[: self.nz]
+        increment = jnp.concatenate([a * v + q * at.saddle.along(u), (a + w) * u])
+        finite = jnp.isfinite(jnp.sum(rhs) + jnp.sum(v)) & at.saddle.finite
+        return Evaluation(at, increment, solution, regular, finite)
+
+    def residuals(
+        self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"]
+    ) -> tuple[Float[Array, " nlam"], Float[Array, " nlam"], Float[Array, " npsi"]]:
+        """`g`, `gdot` and `k`."""
+        system = self.system(parameters)
+        y, z = self.split(x)
+        C = _of(system)(t, y, z, jnp.ones((), y.dtype)).C
+        return system.holonomic(t, y), jnp.sum(C * z[None, :], 1), jnp.zeros(0, y.dtype)
+
+    def equations(
+        self,
+        moving: Any,
+        fixed: Any,
+        t: FloatScalar,
+        x: Float[Array, " n"],
+        weights: Weights,
+        solution: Float[Array, " n2"],
+    ) -> tuple[Float[Array, " n2"], Float[Array, " ny"]]:
+        """What the solution makes zero, and the increment of `y`."""
+        a, q, w = weights
+        system = self.system((moving, fixed))
+        y, z = self.split(x)
+        u, mu = solution[: self.nz], solution[self.nz :]
+        assert system.balance is not None
+        forces, rates = system.balance(t, y, z, u, u + w * z, mu, a)
+        held = rates + q * self.positions(system, t, y)
+        moved = a * system.velocity(t, y, z) + q * system.velocity(t, y, u)
+        return jnp.concatenate([forces, held]), moved
+
+
+def _of(system: FlatSystem) -> Any:
+    assert system.accelerations is not None
+    return system.accelerations
+
+
+def pull_structured(
+    field: StructuredField,
+    parameters: Parameters,
+    t: FloatScalar,
+    x: Float[Array, " n"],
+    weights: Weights,
+    at: Linearised,
+    solution: Float[Array, " n2"],
+    cotangent: Float[Array, " n"],
+) -> tuple[FloatScalar, Float[Array, " n"], Any]:
+    """As `pull`."""
+    a, q, w = weights
+    moving, fixed = parameters
+    to_y, to_z = field.split(cotangent)
+    of_u = (a + w) * to_z + q * at.saddle.back(to_y)
+    L = at.saddle.solve_transposed(jnp.concatenate([of_u, jnp.zeros(field.m, x.dtype)]))
+
+    def weighted(moving, t, x):
+        wrong, moved = field.equations(moving, fixed, t, x, weights, solution)
+        return jnp.sum(moved * to_y) - jnp.sum(wrong * L)
+
+    to_moving, to_t, to_x = jax.grad(weighted, (0, 1, 2))(moving, t, x)
+    return to_t, to_x, to_moving
+
+
+def push_structured(
+    field: StructuredField,
+    parameters: Parameters,
+    t: FloatScalar,
+    x: Float[Array, " n"],
+    weights: Weights,
+    at: Linearised,
+    solution: Float[Array, " n2"],
+    tangents: tuple[Any, FloatScalar, Float[Array, " n"]],
+) -> Float[Array, " n"]:
+    """As `push`."""
+    a, q, w = weights
+    moving, fixed = parameters
+
+    def of(moving, t, x):
+        return field.equations(moving, fixed, t, x, weights, solution)
+
+    _, (wrong, moved) = jax.jvp(of, (moving, t, x), tangents)
+    change = at.saddle.solve(-wrong)[0][: field.nz]
+    return jnp.concatenate([moved + q * at.saddle.along(change), (a + w) * change])

@@ -1,0 +1,58 @@
+"""Systems that give mass matrix, forces and derivatives of constraints themselves."""
+
+import abc
+from typing import Any, NamedTuple
+
+from jaxtyping import Array, Float
+
+from .._custom_types import Args, FloatScalar
+from ._constrained import AbstractConstrainedSystem
+
+
+class Accelerations(NamedTuple):
+    """The equations `M u + C^T mu = h`, `C u = -c` for accelerations `u` and multipliers `mu`.
+
+    - `M`: the mass matrix, shape `(nz, nz)`.
+    - `h`: all forces but those of the constraints, less centrifugal and Coriolis forces.
+    - `C`: the constraint Jacobian, with respect to velocities, shape `(m, nz)`.
+    - `c`: what the second derivative of the constraints has besides `C u`.
+    """
+
+    M: Float[Array, "nz nz"]
+    h: Float[Array, " nz"]
+    C: Float[Array, "m nz"]
+    c: Float[Array, " m"]
+
+
+class AbstractStructuredSystem(AbstractConstrainedSystem):
+    """A system of flat vectors `y` and `z` with equations of its own for accelerations.
+
+    Explicit methods evaluate these, and differentiate their residual, in place of derivatives of
+    `p` and `g`: derivatives of kinematics are the largest part of a robot's program. Constraints
+    are holonomic and do not depend on time, `v` is linear in `z`, and constraint forces are ideal.
+    All functions of the system are called with what `prepared` returns, or with `args`.
+    """
+
+    @abc.abstractmethod
+    def prepared(self, args: Args) -> Any:
+        """What all functions need of the `args`, computed once for a solution."""
+
+    @abc.abstractmethod
+    def accelerations(
+        self, t: FloatScalar, y: Array, z: Array, on: FloatScalar, args: Any
+    ) -> Accelerations:
+        """The equations; `h` and `c` times `on`, which is 0 or 1."""
+
+    @abc.abstractmethod
+    def balance(
+        self,
+        t: FloatScalar,
+        y: Array,
+        z: Array,
+        u: Array,
+        s: Array,
+        mu: Array,
+        on: FloatScalar,
+        args: Any,
+    ) -> tuple[Array, Array]:
+        """`M u + C^T mu - h` and `C s + c`, with `h` and `c` times `on`."""

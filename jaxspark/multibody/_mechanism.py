@@ -1,0 +1,244 @@
+"""A mechanism from bodies, joints and forces: its system, its parameters, its states by name."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from ._assemble import CLOSED, Closure, independent_rows
+from ._bodies import Body
+from ._closure import Coupling, Loops
+from ._dynamics import in_ground
+from ._forces import Forces
+from ._joints import Joint, vector
+from ._kinematics import homogeneous, places, rates, transforms
+from ._rotations import products
+from ._system import TreeSystem
+from ._tables import parameters_of, Tables, tables_of
+from ._tree import Tree
+
+
+class Mechanism:
+    """Rigid bodies, joints between them, and forces.
+
+    A spanning tree of joints is chosen; the other joints close loops, and are constraints. The
+    coordinates are those of the joints on the tree.
+
+    **Arguments:**
+
+    - `bodies`: a [`jaxspark.multibody.Body`][] each.
+    - `joints`: a [`jaxspark.multibody.Joint`][] each, such as
+        [`jaxspark.multibody.Revolute`][].
+    - `forces`: each a [`jaxspark.multibody.Spring`][], [`jaxspark.multibody.Motor`][] or
+        [`jaxspark.multibody.PointForce`][].
+    - `couplings`: each a [`jaxspark.multibody.Coupling`][] of two coordinates.
+    - `gravity`: (m/s^2).
+    - `guess`: coordinates by the names of joints, near a configuration in which loops close.
+
+    **Attributes:**
+
+    - `system`: for [`jaxspark.solve`][] and all else that takes a system.
+    - `parameters`: masses, centres, inertias, frames and axes of joints, stiffnesses and so on by
+        name: a PyTree, the `args` of the system. Other entries may be added for forces of one's
+        own.
+
+    **Raises:** `ValueError` if names occur twice or are not there, bodies are not reached from the
+    ground, or loops do not close.
+    """
+
+    def __init__(
+        self,
+        bodies: Sequence[Body],
+        joints: Sequence[Joint],
+        *,
+        forces: Sequence[Any] = (),
+        couplings: Sequence[Coupling] = (),
+        gravity: Any = (0.0, 0.0, -9.81),
+        guess: Mapping[str, Any] | None = None,
+    ):
+        for kind, of in (("body", bodies), ("joint", joints), ("force", forces)):
+            names = [x.name for x in of]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(f"Each {kind} has a name of its own; {twice} occur twice.")
+        self.tree = Tree(bodies, joints)
+        self.parameters: dict[str, Any] = parameters_of(self.tree, vector("gravity", gravity))
+        self.parameters["forces"] = {x.name: x.parameters for x in forces if x.parameters}
+        self._at = self._indices()
+        self._guess = self._filled(np.zeros(self.tree.ny), guess or {})
+        make = lambda kept: Loops(self.tree, couplings, kept)
+        kept = None
+        if make(None).count:
+            kept = independent_rows(self.tree, make, self.parameters, self._guess)
+        self.loops = make(kept)
+        self.system = TreeSystem(self.tree, self.loops, Forces(self.tree, forces))
+
+    def _indices(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Of each joint on the tree, where its coordinates and velocities are."""
+        tree, found = self.tree, {}
+        for number, joint in enumerate(tree.joints):
+            links = [k for k, x in enumerate(tree.links) if x.joint == number]
+            if not links:
+                continue
+            links.sort(key=lambda k: tree.links[k].element)
+            y = [tree.y_at[k] + np.arange(joint.coordinates // len(links)) for k in links]
+            z = [tree.z_at[k] + np.arange(joint.freedoms // len(links)) for k in links]
+            found[joint.name] = np.concatenate(y), np.concatenate(z)
+        return found
+
+    def _filled(self, y: np.ndarray, values: Mapping[str, Any], velocities: bool = False) -> Any:
+        """The vector with these values; quaternions that are zero become those of no rotation."""
+        y = np.array(y, float)
+        for name, value in values.items():
+            if name not in self._at:
+                raise ValueError(
+                    f"{name!r} is no joint with coordinates; there are {sorted(self._at)}."
+                )
+            at = self._at[name][int(velocities)]
+            value = np.atleast_1d(np.asarray(value, float))
+            if value.shape != (len(at),):
+                raise ValueError(
+                    f"{name!r} has {len(at)} of these; got an array of shape {value.shape}."
+                )
+            y[at] = value
+        if not velocities:
+            for at in self.tree.turned_y:
+                size = np.linalg.norm(y[at : at + 4])
+                y[at : at + 4] = y[at : at + 4] / size if size > 0 else [1.0, 0, 0, 0]
+        return y
+
+    def state(
+        self,
+        positions: Mapping[str, Any] | None = None,
+        velocities: Mapping[str, Any] | None = None,
+        *,
+        guess: Mapping[str, Any] | None = None,
+        args: Any = None,
+    ) -> tuple[Array, Array]:
+        """A consistent state, by the names of joints.
+
+        **Arguments:**
+
+        - `positions`: coordinates that are held while loops are closed: numbers, or arrays
+            `(k,)` (rad, m; a quaternion after three positions for a free joint).
+        - `velocities`: velocities that are held; others are the smallest that loops allow.
+        - `guess`: coordinates from which the search for the others starts.
+        - `args`: parameters, by default the mechanism's own.
+
+        **Returns:** `y0` and `z0`.
+
+        **Raises:** `ValueError` if a name is no joint with coordinates, or no state has these
+        values: the message names the joint that is open, and by how much.
+        """
+        positions, velocities = positions or {}, velocities or {}
+        y = self._filled(self._filled(self._guess, guess or {}), positions)
+        z = self._filled(np.zeros(self.tree.nz), velocities, velocities=True)
+        if not self.loops.count:
+            return jnp.asarray(y), jnp.asarray(z)
+        closure = Closure(self.tree, self.loops, self.parameters if args is None else args)
+        held = self._held(positions)
+        y, residual = closure.closed(y, held)
+        self._require_closed(residual, "loops stay open by {}; they can be closed by other values "
+                             "of positions, or from another guess")  # fmt: skip
+        C = closure(y)[1]
+        held = self._held(velocities)
+        z[~held] = 0.0
+        z[~held] = -np.linalg.lstsq(C[:, ~held], C @ z, rcond=1e-10)[0]
+        self._require_closed(C @ z, "loops do not allow these velocities, by {} per second")
+        return jnp.asarray(y), jnp.asarray(z)
+
+    def _held(self, values: Mapping[str, Any]) -> np.ndarray:
+        held = np.zeros(self.tree.nz, bool)
+        for name in values:
+            held[self._at[name][1]] = True
+        return held
+
+    def _require_closed(self, residual: np.ndarray, words: str) -> None:
+        worst = np.max(np.abs(residual), initial=0)
+        if worst > CLOSED:
+            names = sorted(set(self.loops.names))
+            raise ValueError(f"At the joints {names} " + words.format(f"{worst:.2e}") + ".")
+
+    def coordinates(self, y: Array) -> dict[str, Array]:
+        """Coordinates by the names of joints, of one state or of many, along the last axis."""
+        return {name: y[..., at] for name, (at, _) in self._at.items()}
+
+    def velocities(self, z: Array) -> dict[str, Array]:
+        """Velocities by the names of joints, of one state or of many, along the last axis."""
+        return {name: z[..., at] for name, (_, at) in self._at.items()}
+
+    def pose(self, body: str, y: Array, args: Any = None) -> Array:
+        """The transform of a body at one state, shape `(4, 4)`.
+
+        **Raises:** `ValueError` if there is no such body.
+        """
+        tables = self._tables(args)
+        number = self._body(body)
+        T = transforms(self.tree, tables, y)[self.tree.link_of[number]]
+        return products(T, tables.frames[number])
+
+    def position(self, body: str, y: Array, at: Any = (0.0, 0.0, 0.0), args: Any = None) -> Array:
+        """A point of a body in the ground's frame (m), at one state.
+
+        **Raises:** `ValueError` if there is no such body.
+        """
+        point = homogeneous(jnp.asarray(vector("at", at)))
+        return jnp.sum(self.pose(body, y, args)[:3] * point[None, :], 1)
+
+    def energy(self, y: Array, z: Array, args: Any = None) -> tuple[Array, Array]:
+        """Kinetic energy and that of weight and springs in joints (J), at one state."""
+        tables = self._tables(args)
+        at = places(self.tree, tables, y)
+        P = in_ground(at, tables)
+        V = rates(self.tree, at.S, z).V[:-1]
+        kinetic = 0.5 * jnp.sum(products(V, P) * V) + 0.5 * jnp.sum(tables.armature * z**2)
+        weight = -jnp.sum(tables.gravity[None, :] * P[:, :3, 3])
+        q = y[self.tree.axis_y] - tables.rest
+        springs = 0.5 * jnp.sum(tables.stiffness[self.tree.axis_z] * q**2)
+        return kinetic, weight + springs
+
+    def shape(self, args: Any = None) -> Any:
+        """The function `shape(t, y)` for [`jaxspark.pictures.animate`][]: the bodies' lines.
+
+        A body without lines is drawn from one of its joints to the others.
+        """
+        lines = {}
+        for body in self.tree.bodies:
+            for number, points in enumerate(body.lines or self._between_joints(body.name)):
+                name = body.name if number == 0 else f"{body.name} {number + 1}"
+                lines[name] = (body.name, jnp.asarray(points))
+
+        def shape(t: Any, y: Array) -> dict[str, Array]:
+            del t
+            out = {}
+            for name, (body, points) in lines.items():
+                T = self.pose(body, y, args)
+                out[name] = jnp.sum(T[None, :3] * homogeneous(points)[:, None, :], 2)
+            return out
+
+        return shape
+
+    def _between_joints(self, body: str) -> list[np.ndarray]:
+        points = [x.position for x in self.tree.joints if x.parent == body]
+        points += [x.child_position for x in self.tree.joints if x.child == body]
+        return [np.array(points)] if points else []
+
+    def _body(self, name: str) -> int:
+        numbers = {body.name: k for k, body in enumerate(self.tree.bodies)} | {"ground": -1}
+        if name not in numbers:
+            raise ValueError(f"{name!r} is none of the bodies; there are {sorted(numbers)}.")
+        return numbers[name]
+
+    def _tables(self, args: Any) -> Tables:
+        args = self.parameters if args is None else args
+        return args if isinstance(args, Tables) else tables_of(self.tree, self.loops, args)
+
+    def __repr__(self) -> str:
+        tree = self.tree
+        cut = [tree.joints[k].name for k in tree.loops]
+        return (
+            f"Mechanism: {len(tree.bodies)} bodies, {tree.ny} coordinates, {tree.nz} velocities, "
+            f"{self.loops.count} equations of loops" + (f", cut at {', '.join(cut)}" if cut else "")
+        )
