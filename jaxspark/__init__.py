@@ -1,7 +1,8 @@
 """Differentiable simulation of constrained mechanisms: SPARK methods for index-3 DAEs.
 
 What most programs need is here; the rest is in rooms: `methods`, `linear`, `forces`,
-`diagnostics`, `stiff`, `batch`, `pictures`, `fit` and, to be imported by name, `diffrax`.
+`diagnostics`, `stiff`, `batch`, `pictures`, `multibody`, `fit` and, to be imported by name,
+`diffrax`.
 """
 
 import importlib
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         batch as batch,
         diagnostics as diagnostics,
         fit as fit,
+        multibody as multibody,
         pictures as pictures,
         stiff as stiff,
     )
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
     __version__: str
 
 # Loaded when they are first named: most programs need none of these.
-_LATER = ("batch", "diagnostics", "fit", "pictures", "stiff")
+_LATER = ("batch", "diagnostics", "fit", "multibody", "pictures", "stiff")
 
 
 def __getattr__(name: str) -> Any:

@@ -43,9 +43,9 @@ class FlatSystem(eqx.Module):
     there is no such constraint. Systems that declare their block structure have it as
     `structure`, and `blocks(t, y, z)` for its `BlockValues`; `unread` ones have one that cannot
     be read, and are solved with dense matrices. Constraints of `redundant` ones may depend on each
-    other. Structured systems have `accelerations` and their `balance`. Sizes are static. `ideal` systems have no
-    constraint forces but the default ones, which are linear in the multipliers. Of `kinetic` ones
-    `p_z` is a mass matrix that was given as such.
+    other. Structured systems have `accelerations` and their `balance`. Sizes are static. `ideal`
+    systems have no constraint forces but the default ones, which are linear in the multipliers. Of
+    `kinetic` ones `p_z` is a mass matrix that was given as such.
     """
 
     v: Function | None

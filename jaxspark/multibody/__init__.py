@@ -17,4 +17,5 @@ from ._joints import (
     Universal as Universal,
     Weld as Weld,
 )
+from ._load import load as load
 from ._mechanism import Mechanism as Mechanism

@@ -103,23 +103,21 @@ class Loops:
             found.append((tree.y_at[links[0]], tree.z_at[links[0]]))
         return found
 
-    def constants(self, args: Any, P: Array, C: Array, axes: Array, frames: Array) -> tuple:
+    def constants(self, P: Array, C: Array, axes: Array, frames: Array) -> tuple:
         """`eps`, `phi` and `offset` of the rows; see `Tables`."""
-        del args
         dtype = frames.dtype
         if not self.rows:
             return jnp.zeros((0, 3), dtype), jnp.zeros((0, 4), dtype), jnp.zeros((0, 3), dtype)
-        eps, phi, offset = [], [], []
-        for joint, a, b, axis, other in self.rows:
-            of_a, of_b = products(frames[a], P[joint]), products(frames[b], C[joint])
-            eps.append(jnp.sum(of_a[:3, :3] * axes[joint, axis], 1))
-            offset.append(of_a[:3, 3])
-            if other is None:
-                phi.append(of_b[:, 3])
-            else:
-                direction = jnp.sum(of_b[:3, :3] * axes[joint, other], 1)
-                phi.append(jnp.append(direction, jnp.zeros((), dtype)))
-        return jnp.stack(eps), jnp.stack(phi), jnp.stack(offset)
+        joint, a, b, axis = (np.array([row[k] for row in self.rows], int) for k in range(4))
+        points = np.array([row[4] is None for row in self.rows])
+        other = np.array([0 if row[4] is None else row[4] for row in self.rows], int)
+        of_a = products(take(frames, a % len(frames)), take(P, joint))
+        of_b = products(take(frames, b % len(frames)), take(C, joint))
+        every = axes.reshape(-1, 3)
+        eps = jnp.sum(of_a[:, :3, :3] * take(every, 3 * joint + axis)[:, None, :], 2)
+        along = jnp.sum(of_b[:, :3, :3] * take(every, 3 * joint + other)[:, None, :], 2)
+        phi = jnp.where(points[:, None], of_b[:, :, 3], jnp.pad(along, ((0, 0), (0, 1))))
+        return eps, phi, of_a[:, :3, 3]
 
     def _combined(self, values: Array) -> Array:
         if self.kept is None:

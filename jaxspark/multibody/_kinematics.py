@@ -1,8 +1,9 @@
 """Transforms of links, the motions of unit velocities, and sums along the tree.
 
 A motion is `[skew(w) | u]`, shape `(3, 4)`: the derivative of a transform `T` is the motion times
-`T`, in the axes of the ground. All links are computed at once: transforms by pointer doubling, in as
-many rounds as the logarithm of the depth; sums by products with constant matrices of zeros and ones.
+`T`, in the axes of the ground. All links are computed at once: transforms by pointer doubling, in
+as many rounds as the logarithm of the depth; sums by products with constant matrices of zeros and
+ones.
 
 Source: R. Featherstone, *Rigid Body Dynamics Algorithms*, chapter 4, in 4 x 4 matrices; pointer
 doubling is that of J. JaJa, *An Introduction to Parallel Algorithms*, section 2.2.

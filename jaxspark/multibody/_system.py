@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -35,7 +36,7 @@ class TreeSystem(AbstractStructuredSystem):
 
     def prepared(self, args: Args) -> Tables:
         """All that is constant while the mechanism moves."""
-        return args if isinstance(args, Tables) else tables_of(self.tree, self.loops, args)
+        return args if isinstance(args, Tables) else _tables(self.tree, self.loops, args)
 
     @property
     def v(self) -> Any:
@@ -145,6 +146,10 @@ class TreeSystem(AbstractStructuredSystem):
         C = self.loops.jacobian(tables, at, y)
         held = self.loops.accelerations(tables, at, moving, y, on * z, u)
         return missing + jnp.sum(C * mu[:, None], 0), held + jnp.sum(C * (s - u)[None, :], 1)
+
+
+# One program, also for those who call solvers outside of `jax.jit`.
+_tables = jax.jit(tables_of, static_argnums=(0, 1))
 
 
 def products_of(V: Array, P: Array) -> Array:

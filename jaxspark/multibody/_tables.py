@@ -81,7 +81,7 @@ def parameters_of(tree: Tree, gravity: np.ndarray) -> dict[str, Any]:
 
 def _stacked(args: Any, kind: str, names: Any, what: str, shape: tuple[int, ...]) -> Array:
     rows = [jnp.asarray(args[kind][name][what]) for name in names]
-    return jnp.stack(rows) if rows else jnp.zeros((0, *shape))
+    return jnp.concatenate([x.reshape(-1) for x in rows]).reshape(-1, *shape)
 
 
 def pseudo_inertia(
@@ -127,21 +127,19 @@ def tables_of(tree: Tree, loops: Any, args: Any) -> Tables:
         _stacked(args, "bodies", bodies, "inertia", (3, 3)),
     )
     in_link = products(products(frames[:-1], sigma), jnp.swapaxes(frames[:-1], 1, 2))
-    place = np.zeros((tree.n, len(bodies)))
-    for body, link in tree.link_of.items():
-        if body >= 0 and link >= 0:
-            place[link, body] = 1.0
-    inertia = jnp.tensordot(jnp.asarray(place, in_link.dtype), in_link, 1)
-    own, tail = _sides(tree, P, C, frames)
-    geometry = _geometry(tree, args, own, tail, axes)
-    of_z = lambda what: _of_velocities(tree, args, what)
-    rest = [args["joints"][names[x.joint]]["rest"][x.element] for x in _axis_links(tree)]
-    rows = loops.constants(args, P, C, axes, frames)
-    dtype = frames.dtype
+    inertia = jnp.tensordot(jnp.asarray(tree.holds, in_link.dtype), in_link, 1)
+    before, after = _sides(tree, P, C, frames)
+    of_z = lambda what: _of_velocities(tree, of_joints(what))
+    at_axis = lambda what: take(of_z(what), tree.axis_z)
+    of_axes = _along_axes(tree, axes, of_joints("pitch"), at_axis("zero"))
+    back = inverse(after)
+    local = _local(of_axes, take(before, tree.axis), take(back, tree.axis))
+    rows = loops.constants(P, C, axes, frames)
     return Tables(
-        *geometry, inertia, frames, of_z("damping"), of_z("stiffness"),
-        jnp.stack(rest) if rest else jnp.zeros(0, dtype), of_z("armature"),
-        jnp.asarray(args["gravity"], dtype), *rows, args,
+        *local, take(before, tree.turned), take(back, tree.turned),
+        *_unit_velocities(tree, of_axes, before, after), inertia, frames, of_z("damping"),
+        of_z("stiffness"), at_axis("rest"), of_z("armature"),
+        jnp.asarray(args["gravity"], frames.dtype), *rows, args,
     )  # fmt: skip
 
 
@@ -149,74 +147,96 @@ def _axis_links(tree: Tree) -> list[Any]:
     return [tree.links[i] for i in tree.axis]
 
 
-def _of_velocities(tree: Tree, args: Any, what: str) -> Array:
-    parts = []
+def _of_velocities(tree: Tree, flat: Array) -> Array:
+    """Of each velocity, from what joints have of each in the order of joints."""
+    begins = np.cumsum([0, *(joint.freedoms for joint in tree.joints)])
+    index = []
     for link in tree.links:
-        values = args["joints"][tree.joints[link.joint].name][what]
-        parts.append(values[link.element : link.element + 1] if link.kind == "axis" else values)
-    return jnp.concatenate(parts) if parts else jnp.zeros(0)
+        first = begins[link.joint]
+        count = {"axis": 1, "ball": 3, "free": 6}[link.kind]
+        index.append(first + (link.element if count == 1 else 0) + np.arange(count))
+    return take(flat, np.concatenate(index)) if index else flat[:0]
 
 
 def _sides(tree: Tree, P: Array, C: Array, frames: Array) -> tuple[Array, Array]:
     """What stands before and after the motion of each link."""
+    pick = lambda what: np.array([getattr(link, what) for link in tree.links], int)
+    joint, backward, count = pick("joint"), pick("backward"), len(tree.joints)
+    both = jnp.concatenate([P, C])
+    near, far = take(both, joint + backward * count), take(both, joint + (1 - backward) * count)
+    carried = products(take(frames, pick("carrier") % len(frames)), near)
     eye = jnp.eye(4, dtype=P.dtype)
-    before, after = [], []
-    for link in tree.links:
-        near, far = (C, P) if link.backward else (P, C)
-        before.append(products(frames[link.carrier], near[link.joint]) if link.first else eye)
-        after.append(far[link.joint] if link.last else eye)
-    return jnp.stack(before), jnp.stack(after)
+    where = lambda flags, x: jnp.where(np.asarray(flags, bool)[:, None, None], x, eye)
+    return where(pick("first"), carried), where(pick("last"), far)
 
 
-def _geometry(tree: Tree, args: Any, before: Array, after: Array, axes: Array) -> tuple:
-    """`TA` to `TQ`, `w` and `u`."""
-    dtype = before.dtype
-    back = inverse(after)
-    which = np.array([tree.joints[x.joint].element_axis(x.element) for x in _axis_links(tree)], int)
-    joints = np.array([x.joint for x in _axis_links(tree)], int)
-    sign = np.array([-1.0 if x.backward else 1.0 for x in _axis_links(tree)])
-    a = axes[joints, which] * jnp.asarray(sign, dtype)[:, None]
+class _Axis(NamedTuple):
+    """Links along an axis: directions, whether they turn, how far they shift, where they are 0."""
+
+    a: Float[Array, "na 3"]
+    turns: Float[Array, " na"]
+    pitch: Float[Array, " na"]
+    zero: Float[Array, " na"]
+
+
+def _along_axes(tree: Tree, axes: Array, pitch: Array, zero: Array) -> _Axis:
+    """Of all links along an axis."""
+    links, dtype = _axis_links(tree), axes.dtype
+    joint = np.array([x.joint for x in links], int)
+    which = np.array([tree.joints[x.joint].element_axis(x.element) for x in links], int)
+    sign = np.array([-1.0 if x.backward else 1.0 for x in links])
+    a = take(axes.reshape(-1, 3), 3 * joint + which) * jnp.asarray(sign, dtype)[:, None]
     a = a / jnp.sqrt(jnp.sum(a * a, 1, keepdims=True))
-    of_link = lambda what: [
-        args["joints"][tree.joints[x.joint].name][what] for x in _axis_links(tree)
-    ]
-    zero = [x[link.element] for x, link in zip(of_link("zero"), _axis_links(tree), strict=True)]
-    zero = jnp.stack(zero) if zero else jnp.zeros(0, dtype)
-    pitch = [
-        jnp.asarray({SHIFT: 1.0, BOTH: p}.get(link.how, 0.0), dtype)
-        for p, link in zip(of_link("pitch"), _axis_links(tree), strict=True)
-    ]
-    pitch = jnp.stack(pitch) if pitch else jnp.zeros(0, dtype)
-    turns = jnp.asarray([0.0 if x.how == SHIFT else 1.0 for x in _axis_links(tree)], dtype)
-    along = a[:, :, None] * a[:, None, :]
-    eye, none = jnp.eye(3, dtype=dtype), jnp.zeros_like(a)
-    turns_ = turns[:, None, None]
-    still = transform(jnp.where(turns_ > 0, along, eye), none)
+    turns = np.array([x.how != SHIFT for x in links], float)
+    both = np.array([x.how == BOTH for x in links])
+    shift = jnp.where(both, take(pitch, joint), jnp.asarray(1.0 - turns, dtype))
+    return _Axis(a, jnp.asarray(turns, dtype), shift, zero)
+
+
+def _local(of: _Axis, before: Array, back: Array) -> tuple[Array, Array, Array, Array]:
+    """`TA` to `TD`.
+
+    Source: the rotation about an axis `a` is `a a^T + sin(q) skew(a) + cos(q) (1 - a a^T)`.
+    """
+    along = of.a[:, :, None] * of.a[:, None, :]
+    eye, turns = jnp.eye(3, dtype=before.dtype), of.turns[:, None, None]
     flat = lambda R: jnp.pad(R, ((0, 0), (0, 1), (0, 1)))
-    sine, cosine = flat(turns_ * skew(a)), flat(turns_ * (eye - along))
-    shift = jnp.zeros_like(still).at[:, :3, 3].set(pitch[:, None] * a)
-    own, rest = take(before, tree.axis), take(back, tree.axis)
-    around = lambda M: products(products(own, M), rest)
-    s, c, z = jnp.sin(zero)[:, None, None], jnp.cos(zero)[:, None, None], zero[:, None, None]
-    TA, TB, TC, TD = around(still), around(sine), around(cosine), around(shift)
+    still = transform(turns * along + (1 - turns) * eye, jnp.zeros_like(of.a))
+    sine, cosine = flat(turns * skew(of.a)), flat(turns * (eye - along))
+    shift = jnp.pad((of.pitch[:, None] * of.a)[:, :, None], ((0, 0), (0, 1), (3, 0)))
+    four = jnp.stack([still, sine, cosine, shift])
+    TA, TB, TC, TD = products(products(before[None], four), back[None])
+    s, c, z = (x[:, None, None] for x in (jnp.sin(of.zero), jnp.cos(of.zero), of.zero))
     # Of q - zero.
-    TA, TB, TC = TA - z * TD, c * TB + s * TC, c * TC - s * TB
-    w, u = [], []
-    of_axis = {int(i): k for k, i in enumerate(tree.axis)}
-    for number, link in enumerate(tree.links):
-        R, p = after[number, :3, :3], after[number, :3, 3]
-        if link.kind == "axis":
-            k = of_axis[number]
-            direction = jnp.sum(R * a[k], 1)
-            w.append((turns[k] * direction)[None])
-            u.append((turns[k] * cross(p, direction) + pitch[k] * direction)[None])
-            continue
-        if link.kind == "free":
-            R0 = before[number, :3, :3]
-            w.append(jnp.zeros((3, 3), dtype))
-            u.append(R0.T)
-        w.append(R.T)
-        u.append(cross(jnp.broadcast_to(p, (3, 3)), R.T))
-    join = lambda parts: jnp.concatenate(parts) if parts else jnp.zeros((0, 3), dtype)
-    TP, TQ = take(before, tree.turned), take(back, tree.turned)
-    return TA, TB, TC, TD, TP, TQ, join(w), join(u)
+    return TA - z * TD, c * TB + s * TC, c * TC - s * TB, TD
+
+
+def _unit_velocities(
+    tree: Tree, of: _Axis, before: Array, after: Array
+) -> tuple[Float[Array, "nz 3"], Float[Array, "nz 3"]]:
+    """`w` and `u`, in the axes of the link that carries each."""
+    parts_w, parts_u, index = [], [], []
+    R, p = after[:, :3, :3], after[:, :3, 3]
+    if len(tree.axis):
+        direction = jnp.sum(take(R, tree.axis) * of.a[:, None, :], 2)
+        turn = of.turns[:, None] * direction
+        parts_w.append(turn)
+        parts_u.append(cross(take(p, tree.axis), turn) + of.pitch[:, None] * direction)
+        index.append(tree.axis_z)
+    if len(tree.turned):
+        w = jnp.swapaxes(take(R, tree.turned), 1, 2)
+        u = cross(jnp.broadcast_to(take(p, tree.turned)[:, None, :], w.shape), w)
+        parts_w.append(w.reshape(-1, 3))
+        parts_u.append(u.reshape(-1, 3))
+        index.append((tree.turned_z[:, None] + np.arange(3)).reshape(-1))
+    free = np.flatnonzero(tree.free)
+    if len(free):
+        R0 = jnp.swapaxes(take(before, tree.turned[free])[:, :3, :3], 1, 2).reshape(-1, 3)
+        parts_w.append(jnp.zeros_like(R0))
+        parts_u.append(R0)
+        index.append((tree.turned_z[free][:, None] - 3 + np.arange(3)).reshape(-1))
+    if not index:
+        none = jnp.zeros((0, 3), before.dtype)
+        return none, none
+    order = np.argsort(np.concatenate(index))
+    return take(jnp.concatenate(parts_w), order), take(jnp.concatenate(parts_u), order)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._bodies import Body
-from ._joints import AXIS, BALL, FREE, GROUND, Joint, SHIFT
+from ._joints import AXIS, BALL, FREE, GROUND, Joint
 
 
 class Link(NamedTuple):
@@ -43,7 +43,8 @@ class Tree:
     - `link_of`: of each body, -1 on the ground; `loops`: the numbers of joints that are cut.
     - `y_at`, `z_at`: where coordinates and velocities of each link begin.
     - `moved`: of each velocity, its link; `carried`: the link in whose axes it is, `n` the ground.
-    - `moves`: `(n + 1, nz)`, 1 where a velocity moves a link.
+    - `moves`: `(n + 1, nz)`, 1 where a velocity moves a link; `holds`: `(n, bodies)`, 1 where a
+        link has a body.
     """
 
     def __init__(self, bodies: Sequence[Body], joints: Sequence[Joint]):
@@ -74,6 +75,10 @@ class Tree:
             above[number, number] = True
         self.above = above
         self.moves = above[:, self.moved].astype(float)
+        self.holds = np.zeros((self.n, len(self.bodies)))
+        for body, link in self.link_of.items():
+            if body >= 0 and link >= 0:
+                self.holds[link, body] = 1.0
         self.axis = np.array([i for i, x in enumerate(self.links) if x.kind == AXIS], int)
         self.turned = np.array([i for i, x in enumerate(self.links) if x.kind != AXIS], int)
         self.axis_y = np.array([self.y_at[i] for i in self.axis], int)
@@ -153,8 +158,3 @@ def _spanning(
                 "this loop."
             )
     return order, [number for number in range(len(joints)) if number not in used]
-
-
-def shifts(link: Link) -> bool:
-    """Whether the link moves along its axis alone."""
-    return link.how == SHIFT

@@ -1,0 +1,80 @@
+"""What of a MuJoCo model has no exact counterpart, by name."""
+
+from typing import Any
+
+import numpy as np
+
+
+def refused(model: Any) -> dict[str, list[str]]:
+    """For each word of `ignore`, the elements of the model that it would leave out."""
+    import mujoco
+
+    joints = mujoco.mjtJoint
+    turned = np.isin(model.jnt_type, (joints.mjJNT_BALL, joints.mjJNT_FREE))
+    equalities = mujoco.mjtEq
+    known = (equalities.mjEQ_CONNECT, equalities.mjEQ_WELD, equalities.mjEQ_JOINT)
+    fluid = [name for name in ("density", "viscosity") if getattr(model.opt, name) > 0]
+    return {
+        "contacts": _contacts(model),
+        "limits": _named(model.joint, np.flatnonzero(model.jnt_limited)),
+        "frictionloss": _frictionloss(model),
+        "tendons": _named(model.tendon, np.arange(model.ntendon)),
+        "fluid": fluid,
+        "gravcomp": _named(model.body, np.flatnonzero(model.body_gravcomp)),
+        "actuators": _named(model.actuator, _unknown_actuators(model)),
+        "ranges": _named(
+            model.actuator, np.flatnonzero(model.actuator_forcelimited | model.actuator_ctrllimited)
+        ),
+        "equalities": _named(
+            model.equality,
+            [k for k in np.flatnonzero(model.eq_active0) if model.eq_type[k] not in known],
+        ),
+        "springs": _named(model.joint, np.flatnonzero(turned & (model.jnt_stiffness != 0))),
+        "plugins": [f"{model.nplugin} plugins"] if model.nplugin else [],
+    }
+
+
+def _named(of: Any, numbers: Any) -> list[str]:
+    return [of(int(k)).name or f"number {k}" for k in numbers]
+
+
+def _contacts(model: Any) -> list[str]:
+    """Geoms that can touch others."""
+    import mujoco
+
+    if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT:
+        return []
+    types, affinities = model.geom_contype, model.geom_conaffinity
+    pairs = (types[:, None] & affinities[None]) | (types[None] & affinities[:, None])
+    apart = model.body_weldid[model.geom_bodyid]
+    touching = np.any((pairs != 0) & (apart[:, None] != apart[None]), axis=1)
+    found = _named(model.geom, np.flatnonzero(touching))
+    return found + [f"pair {k}" for k in range(model.npair)]
+
+
+def _frictionloss(model: Any) -> list[str]:
+    joints = sorted({int(model.dof_jntid[k]) for k in np.flatnonzero(model.dof_frictionloss)})
+    return _named(model.joint, joints)
+
+
+def _unknown_actuators(model: Any) -> list[int]:
+    """Those that are not on a joint with one coordinate, have a state or another law."""
+    import mujoco
+
+    out = []
+    for k in range(model.nu):
+        on_joint = model.actuator_trntype[k] in (
+            mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT
+        )  # fmt: skip
+        plain = (
+            on_joint
+            and model.jnt_type[model.actuator_trnid[k, 0]] >= mujoco.mjtJoint.mjJNT_SLIDE
+            and model.actuator_dyntype[k] == mujoco.mjtDyn.mjDYN_NONE
+            and model.actuator_gaintype[k]
+            in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE)
+            and model.actuator_biastype[k]
+            in (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE)
+        )
+        if not plain:
+            out.append(k)
+    return out
