@@ -104,6 +104,8 @@ def independent_rows(
             "nearer to a configuration that is possible."
         )
     together = np.concatenate(jacobians, axis=1)
+    if not together.size:
+        return np.zeros((0, len(together)))
     U, size, _ = np.linalg.svd(together)
     rank = int(np.sum(size > RANK * size[0]))
     ranks = [np.linalg.matrix_rank(C, RANK * np.linalg.norm(C, 2)) for C in jacobians]

@@ -65,7 +65,7 @@ def needed(
     """What each link needs for its accelerations, without `on` times its weight."""
     V, A = rates.V[:-1], rates.A[:-1]
     weight = jnp.concatenate([jnp.zeros((3, 3), A.dtype), (on * tables.gravity)[:, None]], 1)
-    return products(A + products(V[:, :, :3], V) - weight, P)
+    return products(A + products(V[:, :, :3], V) - weight[None], P)
 
 
 def momentum(

@@ -53,7 +53,7 @@ class Spring:
     def parameters(self) -> dict[str, Any]:
         """By name, as arrays."""
         names = ("at_first", "at_second", "stiffness", "length", "damping")
-        return {name: jnp.asarray(getattr(self, name)) for name in names}
+        return {name: jnp.asarray(np.asarray(getattr(self, name), float)) for name in names}
 
 
 class Motor:
@@ -67,7 +67,7 @@ class Motor:
         the forces on the child (N m, N), shape `(k,)`.
     """
 
-    def __init__(self, name: str, joint: str, torque: Callable[..., Any]):
+    def __init__(self, name: str, joint: str, torque: Any):
         self.name, self.joint, self.torque = name, joint, torque
         if not callable(torque):
             raise TypeError(f"torque of {name!r} must be a function torque(t, q, z, args).")
@@ -86,7 +86,7 @@ class PointForce:
         (m, m/s): the force in that frame (N), shape `(3,)`.
     """
 
-    def __init__(self, name: str, body: str, force: Callable[..., Any], *, at: Any = (0.0, 0, 0)):
+    def __init__(self, name: str, body: str, force: Any, *, at: Any = (0.0, 0, 0)):
         self.name, self.body, self.force = name, body, force
         self.at = vector(f"at of {name!r}", at)
         if not callable(force):

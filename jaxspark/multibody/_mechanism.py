@@ -63,6 +63,8 @@ class Mechanism:
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise ValueError(f"Each {kind} has a name of its own; {twice} occur twice.")
+        if not bodies:
+            raise ValueError("A mechanism needs bodies; there are none.")
         self.tree = Tree(bodies, joints)
         self.parameters: dict[str, Any] = parameters_of(self.tree, vector("gravity", gravity))
         self.parameters["forces"] = {x.name: x.parameters for x in forces if x.parameters}

@@ -10,9 +10,11 @@ def refused(model: Any) -> dict[str, list[str]]:
     import mujoco
 
     joints = mujoco.mjtJoint
-    turned = np.isin(model.jnt_type, (joints.mjJNT_BALL, joints.mjJNT_FREE))
+    turned = np.isin(model.jnt_type, [int(joints.mjJNT_BALL), int(joints.mjJNT_FREE)])
     equalities = mujoco.mjtEq
-    known = (equalities.mjEQ_CONNECT, equalities.mjEQ_WELD, equalities.mjEQ_JOINT)
+    known = [
+        int(kind) for kind in (equalities.mjEQ_CONNECT, equalities.mjEQ_WELD, equalities.mjEQ_JOINT)
+    ]
     fluid = [name for name in ("density", "viscosity") if getattr(model.opt, name) > 0]
     return {
         "contacts": _contacts(model),
@@ -27,7 +29,7 @@ def refused(model: Any) -> dict[str, list[str]]:
         ),
         "equalities": _named(
             model.equality,
-            [k for k in np.flatnonzero(model.eq_active0) if model.eq_type[k] not in known],
+            [k for k in np.flatnonzero(model.eq_active0) if int(model.eq_type[k]) not in known],
         ),
         "springs": _named(model.joint, np.flatnonzero(turned & (model.jnt_stiffness != 0))),
         "plugins": [f"{model.nplugin} plugins"] if model.nplugin else [],
@@ -61,20 +63,15 @@ def _unknown_actuators(model: Any) -> list[int]:
     """Those that are not on a joint with one coordinate, have a state or another law."""
     import mujoco
 
-    out = []
-    for k in range(model.nu):
-        on_joint = model.actuator_trntype[k] in (
-            mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT
-        )  # fmt: skip
-        plain = (
-            on_joint
-            and model.jnt_type[model.actuator_trnid[k, 0]] >= mujoco.mjtJoint.mjJNT_SLIDE
-            and model.actuator_dyntype[k] == mujoco.mjtDyn.mjDYN_NONE
-            and model.actuator_gaintype[k]
-            in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE)
-            and model.actuator_biastype[k]
-            in (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE)
-        )
-        if not plain:
-            out.append(k)
-    return out
+    of = {
+        "trntype": (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT),
+        "dyntype": (mujoco.mjtDyn.mjDYN_NONE,),
+        "gaintype": (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE),
+        "biastype": (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE),
+    }
+    plain = np.ones(model.nu, bool)
+    for name, kinds in of.items():
+        plain &= np.isin(getattr(model, f"actuator_{name}"), [int(kind) for kind in kinds])
+    scalar = model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)
+    joint = model.actuator_trnid[:, 0]
+    return [k for k in range(model.nu) if not (plain[k] and scalar[joint[k]])]

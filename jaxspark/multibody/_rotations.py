@@ -26,7 +26,8 @@ SKEW = np.array(
 
 def skew(w: Float[Array, "*n 3"]) -> Float[Array, "*n 3 3"]:
     """The matrix of the cross product with `w`."""
-    return jnp.sum(w[..., :, None, None] * jnp.asarray(SKEW, w.dtype), -3)
+    constants = jnp.asarray(SKEW, w.dtype).reshape((1,) * (w.ndim - 1) + (3, 3, 3))
+    return jnp.sum(w[..., :, None, None] * constants, -3)
 
 
 def cross(a: Float[Array, "*n 3"], b: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
@@ -56,7 +57,8 @@ def rotation(q: Float[Array, "*n 4"]) -> Float[Array, "*n 3 3"]:
     """The matrix of a quaternion, which is normalised."""
     squares = q[..., :, None] * q[..., None, :]
     squares = squares / jnp.sum(q * q, -1)[..., None, None]
-    return jnp.sum(squares[..., None, None, :, :] * jnp.asarray(QUADRATIC, q.dtype), (-1, -2))
+    constants = jnp.asarray(QUADRATIC, q.dtype).reshape((1,) * (q.ndim - 1) + (3, 3, 4, 4))
+    return jnp.sum(squares[..., None, None, :, :] * constants, (-1, -2))
 
 
 def quaternion_rate(q: Float[Array, "*n 4"], w: Float[Array, "*n 3"]) -> Float[Array, "*n 4"]:

@@ -33,7 +33,8 @@ def compiled(source: Any, without_meshes: bool = False) -> Any:
         lost = _take_out_meshes(mujoco, spec)
         model = spec.compile()
     except ValueError as second:
-        raise ValueError(f"MuJoCo cannot compile the file: {first}") from second
+        also = "" if str(second) == str(first) else f"; and without meshes: {second}"
+        raise ValueError(f"MuJoCo cannot compile the file: {first}{also}") from second
     if lost and not without_meshes:
         raise ValueError(
             f"Meshes are not there, from which the inertias of the bodies {lost} would follow "

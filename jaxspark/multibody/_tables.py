@@ -68,15 +68,19 @@ def parameters_of(tree: Tree, gravity: np.ndarray) -> dict[str, Any]:
     """All parameters by name, as arrays."""
     return {
         "bodies": {
-            body.name: {name: jnp.asarray(getattr(body, name)) for name in BODY}
-            for body in tree.bodies
+            body.name: {name: _array(getattr(body, name)) for name in BODY} for body in tree.bodies
         },
         "joints": {
-            joint.name: {name: jnp.asarray(getattr(joint, name)) for name in JOINT}
+            joint.name: {name: _array(getattr(joint, name)) for name in JOINT}
             for joint in tree.joints
         },
-        "gravity": jnp.asarray(gravity),
+        "gravity": _array(gravity),
     }
+
+
+def _array(value: Any) -> Array:
+    # Of a Python number it would be weakly typed, and another program.
+    return jnp.asarray(np.asarray(value, float))
 
 
 def _stacked(args: Any, kind: str, names: Any, what: str, shape: tuple[int, ...]) -> Array:
@@ -89,7 +93,7 @@ def pseudo_inertia(
 ) -> Float[Array, "n 4 4"]:
     """`[[sum m x x^T, sum m x], [sum m x^T, sum m]]` of bodies, about their frames' origins."""
     trace = jnp.trace(inertia, axis1=-2, axis2=-1)[:, None, None]
-    second = 0.5 * trace * jnp.eye(3, dtype=inertia.dtype) - inertia
+    second = 0.5 * trace * jnp.eye(3, dtype=inertia.dtype)[None] - inertia
     point = jnp.concatenate([com, jnp.ones_like(com[:, :1])], 1)
     return jnp.pad(second, ((0, 0), (0, 1), (0, 1))) + mass[:, None, None] * (
         point[:, :, None] * point[:, None, :]
@@ -166,7 +170,7 @@ def _sides(tree: Tree, P: Array, C: Array, frames: Array) -> tuple[Array, Array]
     near, far = take(both, joint + backward * count), take(both, joint + (1 - backward) * count)
     carried = products(take(frames, pick("carrier") % len(frames)), near)
     eye = jnp.eye(4, dtype=P.dtype)
-    where = lambda flags, x: jnp.where(np.asarray(flags, bool)[:, None, None], x, eye)
+    where = lambda flags, x: jnp.where(np.asarray(flags, bool)[:, None, None], x, eye[None])
     return where(pick("first"), carried), where(pick("last"), far)
 
 
@@ -199,7 +203,7 @@ def _local(of: _Axis, before: Array, back: Array) -> tuple[Array, Array, Array, 
     Source: the rotation about an axis `a` is `a a^T + sin(q) skew(a) + cos(q) (1 - a a^T)`.
     """
     along = of.a[:, :, None] * of.a[:, None, :]
-    eye, turns = jnp.eye(3, dtype=before.dtype), of.turns[:, None, None]
+    eye, turns = jnp.eye(3, dtype=before.dtype)[None], of.turns[:, None, None]
     flat = lambda R: jnp.pad(R, ((0, 0), (0, 1), (0, 1)))
     still = transform(turns * along + (1 - turns) * eye, jnp.zeros_like(of.a))
     sine, cosine = flat(turns * skew(of.a)), flat(turns * (eye - along))
