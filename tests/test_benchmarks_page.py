@@ -188,7 +188,9 @@ def test_json_of_another_schema():
 
 
 def test_unknown_section():
-    with pytest.raises(SystemExit, match="no section 'bach'; .*work-precision, kinds, batch, gradient"):
+    with pytest.raises(
+        SystemExit, match="no section 'bach'; .*work-precision, kinds, batch, gradient"
+    ):
         chosen(["batch", "bach"])
     assert list(chosen([])) == list(SECTIONS)
     assert list(chosen(["scaling", "batch"])) == ["batch", "scaling"]

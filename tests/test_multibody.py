@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -349,6 +350,23 @@ def test_lines_and_points():
     assert abs(end.y1[2]) <= 1e-15
     before, after = (sum(plane.energy(*state)) for state in ((y, z), (end.y1, end.z1)))
     assert abs(after - before) <= 1e-7
+
+
+def test_pictures():
+    mechanism = four_bar()
+    y, _ = mechanism.state({"A": 0.5})
+    (axes,) = mechanism.show(y).axes
+    drawn = {line.get_label(): line.get_xydata() for line in axes.lines}
+    ends = [mechanism.position("crank", y, at)[:2] for at in ((0.3, 0), (0, 0))]
+    np.testing.assert_allclose(drawn["crank"], ends, atol=1e-15)
+    assert [text.get_text().strip() for text in axes.texts] == ["A", "B", "C", "D"]
+    assert len(open_chain().show().axes[0].get_zlabel()) and "crank" in mechanism._repr_html_()
+    moving = jaxspark.solve(
+        mechanism.system, *mechanism.state({"A": 0.5}), mechanism.parameters, t1=0.2, dense=True
+    )
+    film = jaxspark.pictures.animate(moving, mechanism.shape(), fps=5.0, pixels=80)
+    assert len(film.frames) == 10
+    plt.close("all")
 
 
 def test_single_precision():

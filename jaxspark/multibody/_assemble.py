@@ -125,6 +125,7 @@ def _chosen(jacobians: list[np.ndarray]) -> np.ndarray:
     Source: G. H. Golub & C. F. Van Loan, *Matrix Computations*, section 5.4.2.
     """
     C = max(jacobians, key=lambda C: np.linalg.matrix_rank(C, RANK * np.linalg.norm(C, 2)))
-    _, R, order = scipy.linalg.qr(C.T, mode="economic", pivoting=True)
+    found: Any = scipy.linalg.qr(C.T, mode="economic", pivoting=True)
+    _, R, order = found
     size = np.abs(np.diag(R))
     return np.eye(C.shape[0])[np.sort(order[: int(np.sum(size > RANK * size[0]))])]

@@ -11,7 +11,7 @@ from ._forces import Motor
 from ._joints import Free, GROUND, Joint, Prismatic, Revolute, Spherical, Weld
 from ._mechanism import Mechanism
 from ._refused import refused
-from ._spec import compiled
+from ._spec import compiled, simulator
 
 
 Control = Callable[[Any, Any], dict[str, Any]]
@@ -68,7 +68,7 @@ def load(
 
 
 def _gravity(model: Any) -> np.ndarray:
-    import mujoco
+    mujoco = simulator()
 
     off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     return np.zeros(3) if off else np.array(model.opt.gravity)
@@ -112,7 +112,7 @@ def _body(model: Any, named: _Names, number: int) -> Body:
 
 
 def _matrix(q: np.ndarray) -> np.ndarray:
-    import mujoco
+    mujoco = simulator()
 
     out = np.zeros(9)
     mujoco.mju_quat2Mat(out, np.asarray(q, float))
@@ -127,7 +127,8 @@ def _joints(model: Any, named: _Names) -> tuple[list[Joint], list[Body]]:
         name, at = named.bodies[body], named.bodies[int(model.body_parentid[body])]
         place = {"position": model.body_pos[body], "quaternion": model.body_quat[body]}
         first = int(model.body_jntadr[body])
-        own = range(first, first + int(model.body_jntnum[body])) if first >= 0 else ()
+        count = int(model.body_jntnum[body]) if first >= 0 else 0
+        own = range(first, first + count)
         if not own:
             joints.append(Weld(f"{name} is fixed", at, name, cut=False, **place))
         for number in own:
@@ -171,7 +172,7 @@ def _joint(
 
 
 def _equalities(model: Any, named: _Names) -> tuple[list[Joint], list[Coupling]]:
-    import mujoco
+    mujoco = simulator()
 
     kinds = mujoco.mjtEq
     closing: list[Joint] = []

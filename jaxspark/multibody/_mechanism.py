@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from .._html import table
 from ._assemble import CLOSED, Closure, independent_rows
 from ._bodies import Body
 from ._closure import Coupling, Loops
@@ -15,6 +16,7 @@ from ._forces import Forces
 from ._joints import Joint, vector
 from ._kinematics import homogeneous, places, rates, transforms
 from ._rotations import products
+from ._show import show
 from ._system import TreeSystem
 from ._tables import parameters_of, Tables, tables_of
 from ._tree import Tree
@@ -221,6 +223,32 @@ class Mechanism:
             return out
 
         return shape
+
+    def show(self, y: Any = None, *, args: Any = None, view: Any = (20.0, -60.0)) -> Any:
+        """Draw the mechanism at one state: bodies as lines, joints as dots with their names.
+
+        **Arguments:**
+
+        - `y`: coordinates, by default those that `state()` gives.
+        - `args`: parameters, by default the mechanism's own.
+        - `view`: elevation and azimuth (degrees), of mechanisms in space.
+
+        **Returns:** a `matplotlib.figure.Figure`, open: `matplotlib.pyplot.show()` shows it.
+        """
+        y = self.state(args=args)[0] if y is None else jnp.asarray(y)
+        lines = {name: np.asarray(x) for name, x in self.shape(args)(None, y).items()}
+        joints = {
+            joint.name: np.asarray(self.position(joint.parent, y, joint.position, args))
+            for joint in self.tree.joints
+            if joint.points == (0, 1, 2) or joint.elements
+        }
+        return show(lines, joints, view)
+
+    def _repr_html_(self) -> str:
+        tree = self.tree
+        joints = [(x.name, f"{type(x).__name__}, {x.parent} to {x.child}") for x in tree.joints]
+        bodies = [(x.name, f"{x.mass:g} kg") for x in tree.bodies]
+        return table(repr(self), (), [*bodies, *joints])
 
     def _between_joints(self, body: str) -> list[np.ndarray]:
         points = [x.position for x in self.tree.joints if x.parent == body]

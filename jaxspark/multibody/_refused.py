@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from ._spec import simulator
+
 
 def refused(model: Any) -> dict[str, list[str]]:
     """For each word of `ignore`, the elements of the model that it would leave out."""
-    import mujoco
+    mujoco = simulator()
 
     joints = mujoco.mjtJoint
     turned = np.isin(model.jnt_type, [int(joints.mjJNT_BALL), int(joints.mjJNT_FREE)])
@@ -42,7 +44,7 @@ def _named(of: Any, numbers: Any) -> list[str]:
 
 def _contacts(model: Any) -> list[str]:
     """Geoms that can touch others."""
-    import mujoco
+    mujoco = simulator()
 
     if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT:
         return []
@@ -61,7 +63,7 @@ def _frictionloss(model: Any) -> list[str]:
 
 def _unknown_actuators(model: Any) -> list[int]:
     """Those that are not on a joint with one coordinate, have a state or another law."""
-    import mujoco
+    mujoco = simulator()
 
     of = {
         "trntype": (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT),

@@ -1,7 +1,21 @@
 """Files compiled by MuJoCo, without meshes that are not there."""
 
+import importlib
 import pathlib
 from typing import Any
+
+
+def simulator() -> Any:
+    """The package `mujoco`.
+
+    **Raises:** `ModuleNotFoundError` without it.
+    """
+    try:
+        return importlib.import_module("mujoco")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "jaxspark.multibody.load needs MuJoCo: pip install 'jaxspark[robots]'."
+        ) from error
 
 
 def compiled(source: Any, without_meshes: bool = False) -> Any:
@@ -12,12 +26,7 @@ def compiled(source: Any, without_meshes: bool = False) -> Any:
 
     **Raises:** `ModuleNotFoundError` without MuJoCo; `ValueError` if the file cannot be compiled.
     """
-    try:
-        import mujoco
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "jaxspark.multibody.load needs MuJoCo: pip install 'jaxspark[robots]'."
-        ) from error
+    mujoco = simulator()
     if isinstance(source, mujoco.MjModel):
         return source
     is_text = isinstance(source, str) and source.lstrip().startswith("<")

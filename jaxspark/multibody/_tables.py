@@ -137,13 +137,15 @@ def tables_of(tree: Tree, loops: Any, args: Any) -> Tables:
     at_axis = lambda what: take(of_z(what), tree.axis_z)
     of_axes = _along_axes(tree, axes, of_joints("pitch"), at_axis("zero"))
     back = inverse(after)
-    local = _local(of_axes, take(before, tree.axis), take(back, tree.axis))
-    rows = loops.constants(P, C, axes, frames)
+    TA, TB, TC, TD = _local(of_axes, take(before, tree.axis), take(back, tree.axis))
+    w, u = _unit_velocities(tree, of_axes, before, after)
+    eps, phi, offset = loops.constants(P, C, axes, frames)
     return Tables(
-        *local, take(before, tree.turned), take(back, tree.turned),
-        *_unit_velocities(tree, of_axes, before, after), inertia, frames, of_z("damping"),
-        of_z("stiffness"), at_axis("rest"), of_z("armature"),
-        jnp.asarray(args["gravity"], frames.dtype), *rows, args,
+        TA=TA, TB=TB, TC=TC, TD=TD, TP=take(before, tree.turned), TQ=take(back, tree.turned),
+        w=w, u=u, inertia=inertia, frames=frames, damping=of_z("damping"),
+        stiffness=of_z("stiffness"), rest=at_axis("rest"), armature=of_z("armature"),
+        gravity=jnp.asarray(args["gravity"], frames.dtype), eps=eps, phi=phi, offset=offset,
+        args=args,
     )  # fmt: skip
 
 
