@@ -30,6 +30,7 @@ TOPICS = (
     "real",
     "trust",
     "docs",
+    "bodies",
 )
 
 

@@ -1,0 +1,23 @@
+"""The figures of rigid bodies: real models from files, against MuJoCo.
+
+Models are those of packages that are installed or unpacked, `pip install --no-deps dm-control
+example-robot-data frax gymnasium playground` or folders named by `JAXSPARK_MODELS`.
+"""
+
+from collections.abc import Callable, Iterator
+
+from .._figures import Figure, topic
+from ._loops import loops
+from ._models import models
+from ._speed import speed
+from ._trees import trees
+
+
+PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
+    "models": models,
+    "trees": trees,
+    "loops": loops,
+    "speed": speed,
+}
+
+figures, smoke = topic(PARTS)
