@@ -8,12 +8,11 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import mujoco
 import numpy as np
 
 from jaxspark import multibody
 from jaxspark.multibody._refused import refused
-from jaxspark.multibody._spec import compiled
+from jaxspark.multibody._spec import compiled, simulator
 
 
 PACKAGES = ("dm_control", "frax", "gymnasium", "mujoco_playground", "cmeel")
@@ -73,6 +72,7 @@ def pair(source: Any, name: str) -> Pair | None:
         return None
     ignore = {what for what, names in refused(model).items() if names} | {"actuators"}
     ours = multibody.load(model, ignore=ignore)
+    mujoco = simulator()
     off = mujoco.mjtDisableBit
     model.opt.disableflags |= (
         off.mjDSBL_CONTACT | off.mjDSBL_LIMIT | off.mjDSBL_FRICTIONLOSS | off.mjDSBL_ACTUATION

@@ -1,17 +1,19 @@
 """Closed loops: residuals over ten seconds, ours and MuJoCo's, and motions of both."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import jax.numpy as jnp
-import mujoco
 import numpy as np
 
 import jaxspark
+from jaxspark.multibody._spec import simulator
 
 from .._figures import at_most, Figure, note
 from ._found import named, Pair, pair
 
 
+mujoco: Any = simulator()
 GRIPPER = "panda_updated_robotiq_2f85.xml"
 # Bars of .3, 1 and .8 m, the last joint of which is a `connect` of two points.
 FOUR_BAR = """<mujoco><worldbody>

@@ -1,16 +1,19 @@
 """Mass matrices, momenta, forces, energies and poses of real models against MuJoCo."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import mujoco
 import numpy as np
+
+from jaxspark.multibody._spec import simulator
 
 from .._figures import at_least, at_most, Figure
 from ._found import files, Pair, pair, TINY
 
 
+mujoco: Any = simulator()
 STATES, MOST, ENOUGH, ERROR = 3, 120, 25, 1e-10
 
 

@@ -1,17 +1,19 @@
 """Motions of trees over a second against MuJoCo's RK4, at steps so small that it converges."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import jax.numpy as jnp
-import mujoco
 import numpy as np
 
 import jaxspark
+from jaxspark.multibody._spec import simulator
 
 from .._figures import at_most, Figure, note
 from ._found import named, Pair, pair, TINY
 
 
+mujoco: Any = simulator()
 NAMES = ("iiwa14.urdf", "panda.urdf", "humanoid.xml", "ant.xml", "walker.xml", "ur5_robot.urdf")
 SECONDS, ERROR = 1.0, 1e-7
 STEPS = (5e-4, 2e-4, 1e-4, 5e-5)
