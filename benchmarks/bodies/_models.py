@@ -41,16 +41,10 @@ def _errors(both: Pair) -> dict[str, float]:
 
     @jax.jit
     def evaluated(y, z, args):
-        one = jnp.ones(())
-        of = ours.system.accelerations(jnp.zeros(()), y, z, one, args)
-        poses = jnp.stack([ours.pose(name, y, args) for name in bodies[-1:]])
-        return (
-            of.M,
-            of.h,
-            ours.system.p(jnp.zeros(()), y, z, args),
-            ours.energy(y, z, args)[0],
-            poses,
-        )
+        t, one = jnp.zeros(()), jnp.ones(())
+        of = ours.system.accelerations(t, y, z, one, args)
+        p, kinetic = ours.system.p(t, y, z, args), ours.energy(y, z, args)[0]
+        return of.M, of.h, p, kinetic, ours.pose(bodies[-1], y, args)
 
     found: dict[str, float] = {}
     for _ in range(STATES):
