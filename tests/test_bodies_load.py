@@ -141,28 +141,28 @@ def test_controls_are_functions_of_time():
     assert change["shoulder"][0] == pytest.approx(3.0) and abs(change["lift"][0]) <= 1e-14
 
 
-def test_welds_and_points_of_bodies():
-    """A body that hangs on another by `weld` and `connect` moves with it."""
-    for kind in ("weld", "connect"):
-        text = f"""<mujoco>{QUIET}<worldbody>
-        <body name="p"><joint name="j" axis="0 1 0"/><inertial pos=".2 0 0" mass="1"
-          diaginertia=".1 .1 .1"/></body>
-        <body name="q" pos=".4 .1 .2" quat=".9 .3 0 .1"><freejoint name="f"/>
-          <inertial pos=".1 0 0" mass=".6" diaginertia=".02 .03 .04"/></body></worldbody>
-        <equality><{kind} name="e" body1="p" body2="q" {
-            'anchor=".4 .1 .2"' if kind == "connect" else ""
-        }/></equality></mujoco>"""
-        mechanism = mb.load(text)
-        assert mechanism.loops.count == (6 if kind == "weld" else 3)
-        y, z = mechanism.state({"j": 0.0}, {"j": 1.0})
-        end = jaxspark.solve(mechanism.system, y, z, mechanism.parameters, t1=0.5, rtol=1e-9)
-        start, after = (
-            np.linalg.inv(mechanism.pose("p", state)) @ np.asarray(mechanism.pose("q", state))
-            for state in (y, end.y1)
-        )
-        moved = np.abs(after - start)
-        assert np.max(moved[:3, 3]) <= 1e-13
-        assert (np.max(moved[:3, :3]) <= 1e-13) == (kind == "weld")
+@pytest.mark.parametrize("kind", ["weld", thorough("connect")])
+def test_welds_and_points_of_bodies(kind):
+    """A body that hangs on another by `weld` or `connect` moves with it."""
+    text = f"""<mujoco>{QUIET}<worldbody>
+    <body name="p"><joint name="j" axis="0 1 0"/><inertial pos=".2 0 0" mass="1"
+      diaginertia=".1 .1 .1"/></body>
+    <body name="q" pos=".4 .1 .2" quat=".9 .3 0 .1"><freejoint name="f"/>
+      <inertial pos=".1 0 0" mass=".6" diaginertia=".02 .03 .04"/></body></worldbody>
+    <equality><{kind} name="e" body1="p" body2="q" {
+        'anchor=".4 .1 .2"' if kind == "connect" else ""
+    }/></equality></mujoco>"""
+    mechanism = mb.load(text)
+    assert mechanism.loops.count == (6 if kind == "weld" else 3)
+    y, z = mechanism.state({"j": 0.0}, {"j": 1.0})
+    end = jaxspark.solve(mechanism.system, y, z, mechanism.parameters, t1=0.5, rtol=1e-9)
+    start, after = (
+        np.linalg.inv(mechanism.pose("p", state)) @ np.asarray(mechanism.pose("q", state))
+        for state in (y, end.y1)
+    )
+    moved = np.abs(after - start)
+    assert np.max(moved[:3, 3]) <= 1e-13
+    assert (np.max(moved[:3, :3]) <= 1e-13) == (kind == "weld")
 
 
 def test_urdf_with_mimic_and_without_its_mesh():
