@@ -1,7 +1,7 @@
 """Make the picture of the decision page from what the benchmarks' page measured.
 
-    python -m benchmarks page kinds --out measured
-    python docs/decision_picture.py measured/results.json
+python -m benchmarks page kinds --out measured
+python docs/decision_picture.py measured/results.json
 """
 
 import pathlib

@@ -445,6 +445,15 @@ BAR = [rod("bar", 1.0, 1.0)]
         (lambda: mb.Coupling("g", "a", polynomial=[[1.0]]), "vector of finite"),
         (lambda: four_bar().state({"E": 1.0}), "'E' is no joint with coordinates"),
         (lambda: four_bar().state({"A": [1.0, 2.0]}), "has 1 of these"),
+        (lambda: four_bar().state({"A": np.nan}), "all finite; got"),
+        (lambda: mb.Revolute("a", "ground", "bar", damping=[1, 2]), "damping of joint 'a' must"),
+        (lambda: mb.Spherical("a", "ground", "bar", stiffness=3.0), "has no axis, and so no st"),
+        (
+            lambda: mb.Mechanism(
+                BAR, [mb.Revolute("a", "ground", "bar")], couplings=[mb.Coupling("g", "a")] * 2
+            ),
+            "occur twice",
+        ),
         (lambda: four_bar().state({"A": 1.0, "B": 1.0, "D": 1.0}), "loops stay open by"),
         (lambda: four_bar().state({"A": 1.0}, {"A": 1.0, "B": 9.0}), "do not allow these vel"),
         (lambda: four_bar().pose("bat", jnp.zeros(3)), "'bat' is none of the bodies"),

@@ -20,7 +20,8 @@ class Spring:
     """A spring and a damper between points of two bodies.
 
     The tension is `stiffness (distance - length) + damping (rate of the distance)`, or
-    `law(distance, rate, args)`.
+    `law(distance, rate, args)`. The points must not meet: the force would have no direction, and a
+    solve fails there.
 
     **Arguments:**
 

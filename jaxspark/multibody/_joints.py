@@ -49,6 +49,14 @@ def quaternion(name: str, value: Any) -> np.ndarray:
     return array / np.linalg.norm(array)
 
 
+def _numbers(name: str, value: Any, count: int) -> np.ndarray:
+    """So many finite numbers, or one for all."""
+    array = np.asarray(value, float)
+    if array.shape not in ((), (count,)) or not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, one number or {count}; got {value}.")
+    return np.broadcast_to(array, (count,)).copy()
+
+
 class Joint:
     """A joint between two bodies; its classes say of which kind.
 
@@ -105,10 +113,15 @@ class Joint:
         self.child_quaternion = _quaternion(f"child_quaternion {own}", child_quaternion)
         self.axes = self._axes(unit(f"axis {own}", axis))
         count = self.freedoms
-        self.damping, self.stiffness, self.rest, self.armature = (
-            np.broadcast_to(np.asarray(value, float), (count,)).copy()
-            for value in (damping, stiffness, rest, armature)
-        )
+        self.damping = _numbers(f"damping {own}", damping, count)
+        self.stiffness = _numbers(f"stiffness {own}", stiffness, count)
+        self.rest = _numbers(f"rest {own}", rest, count)
+        self.armature = _numbers(f"armature {own}", armature, count)
+        if np.any(self.stiffness) and any(kind != AXIS for kind, _ in self.elements):
+            raise ValueError(
+                f"Joint {name!r} has no axis, and so no stiffness; a Spring between points of the "
+                "two bodies, or a force of your own, holds it."
+            )
         self.zero, self.pitch = np.zeros(count), 0.0
         self.cut = True if self.only_cut else cut
 

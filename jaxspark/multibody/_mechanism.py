@@ -60,7 +60,8 @@ class Mechanism:
         gravity: Any = (0.0, 0.0, -9.81),
         guess: Mapping[str, Any] | None = None,
     ):
-        for kind, of in (("body", bodies), ("joint", joints), ("force", forces)):
+        named = {"body": bodies, "joint": joints, "force": forces, "coupling": couplings}
+        for kind, of in named.items():
             names = [x.name for x in of]
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
@@ -102,10 +103,8 @@ class Mechanism:
                 )
             at = self._at[name][int(velocities)]
             value = np.atleast_1d(np.asarray(value, float))
-            if value.shape != (len(at),):
-                raise ValueError(
-                    f"{name!r} has {len(at)} of these; got an array of shape {value.shape}."
-                )
+            if value.shape != (len(at),) or not np.all(np.isfinite(value)):
+                raise ValueError(f"{name!r} has {len(at)} of these, all finite; got {value}.")
             y[at] = value
         if not velocities:
             for at in self.tree.turned_y:
@@ -188,7 +187,8 @@ class Mechanism:
 
         **Raises:** `ValueError` if there is no such body.
         """
-        point = homogeneous(jnp.asarray(vector("at", at)))
+        point = jnp.asarray(at, y.dtype)
+        point = homogeneous(jnp.append(point, 0.0) if point.shape == (2,) else point)
         return jnp.sum(self.pose(body, y, args)[:3] * point[None, :], 1)
 
     def energy(self, y: Array, z: Array, args: Any = None) -> tuple[Array, Array]:
