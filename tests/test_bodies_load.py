@@ -207,6 +207,111 @@ def test_what_is_not_kept_is_named():
         mb.load(REFUSED, ignore=["friction"])
 
 
+ARM = """<mujoco><option{option}>{flag}</option><worldbody><body name="b">
+<joint name="j" axis="1 1 0" damping="{damping}" stiffness="{stiffness}" springref=".4" {joint}/>
+<geom size=".1" pos=".1 .2 0" contype="0" conaffinity="0"/></body></worldbody>
+<actuator><motor name="m" joint="j" group="1" {motor}/></actuator></mujoco>"""
+PLAIN = {"option": "", "flag": "", "damping": "2", "stiffness": "20", "joint": "", "motor": ""}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"flag": "<flag spring='disable'/>"},
+        {"flag": "<flag damper='disable'/>"},
+        {"flag": "<flag actuation='disable'/>"},
+        {"flag": "<flag gravity='disable'/>"},
+        {"option": " actuatorgroupdisable='1'"},
+    ],
+)
+def test_what_flags_disable_is_left_out(change):
+    model = mujoco.MjModel.from_xml_string(ARM.format(**PLAIN | change))
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.ctrl[:] = 0.3, 0.7, 1.5
+    mujoco.mj_forward(model, data)
+    mechanism = mb.load(model, control=lambda t, args: {"m": 1.5})
+    of = mechanism.system.accelerations(
+        jnp.zeros(()), jnp.array([0.3]), jnp.array([0.7]), jnp.ones(()), mechanism.parameters
+    )
+    assert abs(of.h[0] / of.M[0, 0] - data.qacc_smooth[0]) <= 1e-12 * abs(data.qacc_smooth[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"joint": 'actuatorfrclimited="true" actuatorfrcrange="-.1 .1"'}, "ranges: j"),
+        ({"stiffness": "20 30 40"}, "polynomials: j"),
+        ({"damping": "2 3 4"}, "polynomials: j"),
+        ({"motor": 'damping="2"'}, "drives: m"),
+        ({"motor": 'armature="2"'}, "drives: m"),
+    ],
+)
+def test_what_newer_files_have_is_named(change, words):
+    try:
+        model = mujoco.MjModel.from_xml_string(ARM.format(**PLAIN | change))
+    except ValueError:
+        pytest.skip("this version of MuJoCo does not know the attribute")
+    with pytest.raises(ValueError, match=words):
+        mb.load(model)
+
+
+def test_equalities_that_are_off():
+    off = (
+        LOOP[: LOOP.index("<equality>")]
+        + """<equality><connect name="c" body1="coupler"
+    body2="rocker" anchor="1 0 0" active="false"/></equality></mujoco>"""
+    )
+    assert mb.load(off).loops.count == 0
+    assert mb.load(SITES.replace("contact='disable'", "equality='disable'")).loops.count == 0
+
+
+def test_welds_are_not_turned_over():
+    """From the file's zero, where the bodies are half a turn apart but for a little."""
+    text = """<mujoco><worldbody><body name="a"><freejoint/><inertial pos="0 0 0" mass="1"
+    diaginertia=".1 .1 .1"/></body><body name="b" pos="1 0 0"><freejoint/><inertial pos="0 0 0"
+    mass="1" diaginertia=".1 .1 .1"/></body></worldbody><equality><weld name="w" body1="a" body2="b"
+    relpose="0 0 0 .05 1 0 .1" torquescale="{}"/></equality></mujoco>"""
+    mechanism = mb.load(text.format(1))
+    y, _ = mechanism.state()
+    between = np.linalg.inv(mechanism.pose("a", y)) @ np.asarray(mechanism.pose("b", y))
+    q = np.array([0.05, 1, 0, 0.1]) / np.linalg.norm([0.05, 1, 0, 0.1])
+    R = np.zeros(9)
+    mujoco.mju_quat2Mat(R, q)
+    assert np.max(np.abs(between[:3, :3].ravel() - R)) <= 1e-11
+    assert np.max(np.abs(between[:3, 3])) <= 1e-11
+    assert mb.load(text.format(0)).loops.count == 3, "without torque the point alone is held"
+
+
+def test_names_of_files_are_their_own():
+    text = (
+        LOOP[: LOOP.index("<equality>")]
+        + """<equality><connect name="a" body1="coupler"
+    body2="rocker" anchor="1 0 0"/></equality></mujoco>"""
+    )
+    text = text.replace('name="wheel"', 'name="ground"')
+    mechanism = mb.load(text, guess={"a": -0.5, "d": -1.8})
+    assert "a (equality)" in repr(mechanism)
+    assert mechanism.pose("ground of the file", mechanism.state()[0]).shape == (4, 4)
+
+
+def test_loops_that_are_added_are_cut():
+    """Also where the tree would reach them first."""
+    links = "".join(
+        f"""<body name="l{k}" pos="{x} 0 {z}"><joint name="j{k}" axis="0 1 0"/>
+        <inertial pos="0 0 -.1" mass="1" diaginertia=".1 .1 .1"/>"""
+        for k, x, z in ((1, 0, 0), (2, 0, -0.25), (3, 0, -0.25))
+    )
+    text = f"""<mujoco>{QUIET}<worldbody>{links}</body></body></body><body name="r" pos=".4 0 0">
+    <joint name="k" axis="0 1 0"/><inertial pos="0 0 -.1" mass="1" diaginertia=".1 .1 .1"/></body>
+    </worldbody></mujoco>"""
+    pin = mb.Revolute(
+        "pin", "l3", "r", position=(0, 0, -0.25), child_position=(0, 0, -0.5), axis=(0, 1, 0)
+    )
+    mechanism = mb.load(text, loops=[pin], guess={"j1": 0.3, "j2": -1.0, "j3": 0.5, "k": 0.5})
+    assert repr(mechanism).endswith("2 equations of loops, cut at pin")
+
+
 def test_files_that_are_none(tmp_path):
     with pytest.raises(FileNotFoundError, match="no file"):
         mb.load(tmp_path / "robot.xml")

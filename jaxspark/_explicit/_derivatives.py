@@ -21,7 +21,7 @@ from jaxtyping import Array, Float
 
 from .._custom_types import FloatScalar
 from ._field import Field, Linearised, Parameters, Weights
-from ._structured import pull_structured, push_structured, StructuredField
+from ._structured import StructuredField
 
 
 # With respect to `t`, `y`, `z` and the parameters that are differentiated.
@@ -80,8 +80,6 @@ def pull(
 
     - `at`, `solution`: as the evaluation found them.
     """
-    if isinstance(field, StructuredField):
-        return pull_structured(field, parameters, t, x, weights, at, solution, cotangent)
     a, q, w = weights
     moving, fixed = parameters
     system = field.system(parameters)
@@ -90,6 +88,8 @@ def pull(
     of_u = (a + w) * to_z + q * at.saddle.back(to_y)
     L = at.saddle.solve_transposed(jnp.concatenate([of_u, jnp.zeros(field.m, z.dtype)]))
     L_u, L_mu = L[: field.nz], L[field.nz :]
+    if isinstance(field, StructuredField):
+        return field.weighted(parameters, t, x, weights, solution, L, to_y)
 
     def along(direction, of_p, of_b):
         return jax.jvp(
@@ -146,8 +146,6 @@ def push(
     tangents: tuple[Any, FloatScalar, Float[Array, " n"]],
 ) -> Float[Array, " n"]:
     """The tangent of the increment, for those of the moving parameters, `t` and `x`."""
-    if isinstance(field, StructuredField):
-        return push_structured(field, parameters, t, x, weights, at, solution, tangents)
     a, q, w = weights
     moving, fixed = parameters
     u, mu = solution[: field.nz], solution[field.nz :]
@@ -169,7 +167,10 @@ def push(
         drift = jax.jvp(lambda z: system.velocity(t, y, z), (z,), (u,))[1]
         return jnp.concatenate([balance, held]), a * v + q * drift
 
-    _, (wrong, moved) = jax.jvp(equations, (moving, t, x), tangents)
+    of = equations
+    if isinstance(field, StructuredField):
+        of = lambda moving, t, x: field.equations(moving, fixed, t, x, weights, solution)
+    _, (wrong, moved) = jax.jvp(of, (moving, t, x), tangents)
     change = at.saddle.solve(-wrong)[0][: field.nz]
     return jnp.concatenate([moved + q * at.saddle.along(change), (a + w) * change])
 

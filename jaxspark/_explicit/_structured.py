@@ -73,54 +73,27 @@ class StructuredField(Field):
         moved = a * system.velocity(t, y, z) + q * system.velocity(t, y, u)
         return jnp.concatenate([forces, held]), moved
 
+    def weighted(
+        self,
+        parameters: Parameters,
+        t: FloatScalar,
+        x: Float[Array, " n"],
+        weights: Weights,
+        solution: Float[Array, " n2"],
+        L: Float[Array, " n2"],
+        to_y: Float[Array, " ny"],
+    ) -> tuple[FloatScalar, Float[Array, " n"], Any]:
+        """The gradient of `to_y` times the increment of `y` less `L` times the equations."""
+        moving, fixed = parameters
+
+        def of(moving, t, x):
+            wrong, moved = self.equations(moving, fixed, t, x, weights, solution)
+            return jnp.sum(moved * to_y) - jnp.sum(wrong * L)
+
+        to_moving, to_t, to_x = jax.grad(of, (0, 1, 2))(moving, t, x)
+        return to_t, to_x, to_moving
+
 
 def _of(system: FlatSystem) -> Any:
     assert system.accelerations is not None
     return system.accelerations
-
-
-def pull_structured(
-    field: StructuredField,
-    parameters: Parameters,
-    t: FloatScalar,
-    x: Float[Array, " n"],
-    weights: Weights,
-    at: Linearised,
-    solution: Float[Array, " n2"],
-    cotangent: Float[Array, " n"],
-) -> tuple[FloatScalar, Float[Array, " n"], Any]:
-    """As `pull`."""
-    a, q, w = weights
-    moving, fixed = parameters
-    to_y, to_z = field.split(cotangent)
-    of_u = (a + w) * to_z + q * at.saddle.back(to_y)
-    L = at.saddle.solve_transposed(jnp.concatenate([of_u, jnp.zeros(field.m, x.dtype)]))
-
-    def weighted(moving, t, x):
-        wrong, moved = field.equations(moving, fixed, t, x, weights, solution)
-        return jnp.sum(moved * to_y) - jnp.sum(wrong * L)
-
-    to_moving, to_t, to_x = jax.grad(weighted, (0, 1, 2))(moving, t, x)
-    return to_t, to_x, to_moving
-
-
-def push_structured(
-    field: StructuredField,
-    parameters: Parameters,
-    t: FloatScalar,
-    x: Float[Array, " n"],
-    weights: Weights,
-    at: Linearised,
-    solution: Float[Array, " n2"],
-    tangents: tuple[Any, FloatScalar, Float[Array, " n"]],
-) -> Float[Array, " n"]:
-    """As `push`."""
-    a, q, w = weights
-    moving, fixed = parameters
-
-    def of(moving, t, x):
-        return field.equations(moving, fixed, t, x, weights, solution)
-
-    _, (wrong, moved) = jax.jvp(of, (moving, t, x), tangents)
-    change = at.saddle.solve(-wrong)[0][: field.nz]
-    return jnp.concatenate([moved + q * at.saddle.along(change), (a + w) * change])

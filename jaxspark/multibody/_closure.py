@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._blocks import take
-from ._joints import rows
+from ._joints import aligned_rows, rows
 from ._kinematics import Places, products, Rates
 from ._tables import Tables
 from ._tree import Tree
@@ -61,23 +61,30 @@ class Loops:
     - `tree`: of which joints are cut.
     - `couplings`: between coordinates.
     - `kept`: combinations of rows that are kept, `(kept, rows)`; `None` keeps all.
+    - `aligned`: whether there are rows that exclude opposite axes, for the search of positions.
     """
 
     def __init__(
-        self, tree: Tree, couplings: Sequence[Coupling] = (), kept: np.ndarray | None = None
+        self,
+        tree: Tree,
+        couplings: Sequence[Coupling] = (),
+        kept: np.ndarray | None = None,
+        aligned: bool = False,
     ):
         self.tree, self.couplings, self.kept = tree, tuple(couplings), kept
         numbers = {body.name: number for number, body in enumerate(tree.bodies)} | {"ground": -1}
         self.rows, first, second, self.names = [], [], [], []
         for number in tree.loops:
             joint = tree.joints[number]
-            for axis, other in rows(joint):
+            for axis, other in (aligned_rows if aligned else rows)(joint):
                 self.rows.append((number, numbers[joint.parent], numbers[joint.child], axis, other))
                 for links, body in ((first, joint.parent), (second, joint.child)):
                     link = tree.link_of[numbers[body]]
                     links.append(tree.n if link < 0 else link)
                 self.names.append(joint.name)
         self.first, self.second = np.array(first, int), np.array(second, int)
+        # Products of an axis with itself are 1.
+        self.targets = np.array([float(row[3] == row[4]) for row in self.rows])
         self.names += [coupling.name for coupling in couplings]
         moves = np.concatenate([tree.moves[:-1], np.zeros((1, tree.nz))])
         self.relative = moves[self.second] - moves[self.first]
@@ -139,7 +146,7 @@ class Loops:
         e, x, origin = self._ends(tables, T)
         far = jnp.sum(e * (x[:, :3] - origin * x[:, 3:]), 1)
         own = jnp.sum(tables.eps * tables.offset, 1) * x[:, 3]
-        parts = [far - own, *self._coupled(y, None, None)]
+        parts = [far - own - jnp.asarray(self.targets, y.dtype), *self._coupled(y, None, None)]
         return self._combined(jnp.concatenate(parts))
 
     def _coupled(self, y: Array, z: Any, s: Any) -> list[Array]:

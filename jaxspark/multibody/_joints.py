@@ -126,6 +126,11 @@ class Joint:
         self.cut = True if self.only_cut else cut
 
     @property
+    def has_forces(self) -> bool:
+        """Whether it has damping, stiffness or armature."""
+        return any(np.any(x) for x in (self.damping, self.stiffness, self.armature))
+
+    @property
     def freedoms(self) -> int:
         """How many velocities it has."""
         sizes = {AXIS: 1, BALL: 3, FREE: 6}
@@ -282,3 +287,18 @@ def rows(joint: Joint) -> Sequence[tuple[int, int | None]]:
     has no distance from that on the parent along the axis.
     """
     return [(axis, None) for axis in joint.points] + list(joint.perpendicular)
+
+
+def aligned_rows(joint: Joint) -> Sequence[tuple[int, int | None]]:
+    """More equations than needed, which hold only where axes point the same way.
+
+    Axes that are perpendicular to both others of the other body may still be opposite to the
+    third. Products of an axis with itself, which are 1, exclude that.
+    """
+    points: list[tuple[int, int | None]] = [(axis, None) for axis in joint.points]
+    of_one, of_all = {(0, 2), (1, 2)}, {(0, 2), (1, 2), (0, 1)}
+    if set(joint.perpendicular) == of_one:
+        return [*points, (0, 2), (1, 2), (2, 2)]
+    if set(joint.perpendicular) == of_all:
+        return points + [(i, j) for i in range(3) for j in range(3)]
+    return rows(joint)

@@ -37,11 +37,13 @@ def load(
     - `source`: a path, the text of a file, or a `mujoco.MjModel`.
     - `ignore`: what of the file is left out: `"contacts"`, `"limits"`, `"frictionloss"`,
         `"tendons"`, `"fluid"`, `"gravcomp"`, `"actuators"`, `"ranges"` of actuators,
-        `"equalities"` of other kinds, `"springs"` of ball and free joints, `"plugins"`; and
-        `"meshes"` that are not there, with the inertia that would follow from them.
+        and of forces in joints, `"equalities"` of other kinds, `"springs"` of ball and free joints,
+        `"polynomials"` of springs and dampers, `"drives"`, the damping, inertia and delay of
+        actuators, `"flexes"`, `"plugins"`; and `"meshes"` that are not there, with the inertia
+        that would follow from them. What flags of the file disable is left out.
     - `control`: `control(t, args)`, a dictionary of the controls by the names of actuators, 0 where
         there is none. By default controls are `args["control"][name]`, which are 0 at first.
-    - `loops`: joints that are added, with names of bodies of the file.
+    - `loops`: joints that are added and close loops, with names of bodies of the file.
     - `guess`: as for [`jaxspark.multibody.Mechanism`][]; by default the file's zero.
 
     **Returns:** the mechanism.
@@ -54,9 +56,12 @@ def load(
     named = _Names(model)
     bodies = [_body(model, named, number) for number in range(1, model.nbody)]
     joints, between = _joints(model, named)
-    closing, couplings = _equalities(model, named)
+    closing, couplings = ([], []) if _disabled(model, "EQUALITY") else _equalities(model, named)
+    for joint in loops:
+        joint.cut = True if joint.cut is None else joint.cut
     joints += closing
-    forces = [] if "actuators" in ignore else _motors(model, named, control)
+    idle = "actuators" in ignore or _disabled(model, "ACTUATION")
+    forces = [] if idle else _motors(model, named, control)
     start = {name: model.qpos0[at : at + count] for name, (at, count) in named.coordinates.items()}
     mechanism = Mechanism(
         [*bodies, *between], [*joints, *loops], forces=forces, couplings=couplings,
@@ -67,11 +72,13 @@ def load(
     return mechanism
 
 
-def _gravity(model: Any) -> np.ndarray:
-    mujoco = simulator()
+def _disabled(model: Any, what: str) -> bool:
+    """Whether a flag of the file disables something."""
+    return bool(model.opt.disableflags & getattr(simulator().mjtDisableBit, f"mjDSBL_{what}"))
 
-    off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
-    return np.zeros(3) if off else np.array(model.opt.gravity)
+
+def _gravity(model: Any) -> np.ndarray:
+    return np.zeros(3) if _disabled(model, "GRAVITY") else np.array(model.opt.gravity)
 
 
 def _require_known(model: Any, ignore: Collection[str]) -> None:
@@ -93,7 +100,8 @@ class _Names:
 
     def __init__(self, model: Any):
         self.model = model
-        self.bodies = [GROUND] + [model.body(k).name or f"body {k}" for k in range(1, model.nbody)]
+        names = [model.body(k).name or f"body {k}" for k in range(1, model.nbody)]
+        self.bodies = [GROUND, *(f"{x} of the file" if x == GROUND else x for x in names)]
         self.joints = [model.joint(k).name or f"joint {k}" for k in range(model.njnt)]
         sizes = {0: 7, 1: 4, 2: 1, 3: 1}
         self.coordinates = {
@@ -148,7 +156,7 @@ def _joint(
     dof = int(model.jnt_dofadr[number])
     count = {0: 6, 1: 3, 2: 1, 3: 1}[kind]
     common = {
-        "damping": model.dof_damping[dof : dof + count],
+        "damping": model.dof_damping[dof : dof + count] * (not _disabled(model, "DAMPER")),
         "armature": model.dof_armature[dof : dof + count],
         "cut": False,
     }
@@ -163,9 +171,10 @@ def _joint(
     if kind == 1:
         return Spherical(name, parent, child, **common)
     coordinate = int(model.jnt_qposadr[number])
+    stiffness = 0.0 if _disabled(model, "SPRING") else model.jnt_stiffness[number]
     joint = (Prismatic if kind == 2 else Revolute)(
-        name, parent, child, axis=model.jnt_axis[number],
-        stiffness=model.jnt_stiffness[number], rest=model.qpos_spring[coordinate], **common,
+        name, parent, child, axis=model.jnt_axis[number], stiffness=stiffness,
+        rest=model.qpos_spring[coordinate], **common,
     )  # fmt: skip
     joint.zero = np.array([model.qpos0[coordinate]])
     return joint
@@ -180,6 +189,8 @@ def _equalities(model: Any, named: _Names) -> tuple[list[Joint], list[Coupling]]
     for number in np.flatnonzero(model.eq_active0):
         kind, data = int(model.eq_type[number]), model.eq_data[number]
         name = model.equality(int(number)).name or f"equality {number}"
+        # A joint may have the same name.
+        name = f"{name} (equality)" if name in named.joints else name
         ends = int(model.eq_obj1id[number]), int(model.eq_obj2id[number])
         if kind == kinds.mjEQ_JOINT:
             couplings.append(_coupling(model, named, name, ends, data))
@@ -196,7 +207,9 @@ def _equalities(model: Any, named: _Names) -> tuple[list[Joint], list[Coupling]]
                 place = _frames((data[:3], still), (data[3:6], still))
             else:
                 place = _frames((data[3:6], data[6:10]), (data[:3], still))
-        make = Spherical if kind == kinds.mjEQ_CONNECT else Weld
+        # A weld without torque holds the point alone.
+        point = kind == kinds.mjEQ_CONNECT or data[10] == 0
+        make = Spherical if point else Weld
         closing.append(make(name, bodies[0], bodies[1], cut=True, **place))
     return closing, couplings
 
@@ -227,6 +240,9 @@ def _coupling(
 def _motors(model: Any, named: _Names, control: Control | None) -> list[Motor]:
     motors = []
     for number in range(model.nu):
+        group = int(model.actuator_group[number])
+        if 0 <= group < 31 and (int(model.opt.disableactuator) >> group) & 1:
+            continue
         name = model.actuator(number).name or f"actuator {number}"
         joint = int(model.actuator_trnid[number, 0])
         law = _torque(

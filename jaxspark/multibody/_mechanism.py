@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Array
 
 from .._html import table
-from ._assemble import CLOSED, Closure, independent_rows
+from ._assemble import Closure, independent_rows
 from ._bodies import Body
 from ._closure import Coupling, Loops
 from ._dynamics import in_ground
-from ._forces import Forces
+from ._forces import Forces, Motor
 from ._joints import Joint, vector
 from ._kinematics import homogeneous, places, rates, transforms
 from ._rotations import products
@@ -68,16 +68,18 @@ class Mechanism:
                 raise ValueError(f"Each {kind} has a name of its own; {twice} occur twice.")
         if not bodies:
             raise ValueError("A mechanism needs bodies; there are none.")
-        self.tree = Tree(bodies, joints)
+        in_tree = {x.joint for x in forces if isinstance(x, Motor)}
+        in_tree |= {name for x in couplings for name in (x.first, x.second) if name}
+        self.tree = Tree(bodies, joints, in_tree)
         self.parameters: dict[str, Any] = parameters_of(self.tree, vector("gravity", gravity))
         self.parameters["forces"] = {x.name: x.parameters for x in forces if x.parameters}
         self._at = self._indices()
         self._guess = self._filled(np.zeros(self.tree.ny), guess or {})
-        make = lambda kept: Loops(self.tree, couplings, kept)
-        kept = None
-        if make(None).count:
-            kept = independent_rows(self.tree, make, self.parameters, self._guess)
-        self.loops = make(kept)
+        self._couplings, kept = tuple(couplings), None
+        if Loops(self.tree, couplings).count:
+            closure = Closure(self.tree, couplings, self.parameters)
+            kept = independent_rows(closure, self._guess)
+        self.loops = Loops(self.tree, couplings, kept)
         self.system = TreeSystem(self.tree, self.loops, Forces(self.tree, forces))
 
     def _indices(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -140,29 +142,32 @@ class Mechanism:
         z = self._filled(np.zeros(self.tree.nz), velocities, velocities=True)
         if not self.loops.count:
             return jnp.asarray(y), jnp.asarray(z)
-        closure = Closure(self.tree, self.loops, self.parameters if args is None else args)
-        held = self._held(positions)
-        y, residual = closure.closed(y, held)
-        self._require_closed(residual, "loops stay open by {}; they can be closed by other values "
-                             "of positions, or from another guess")  # fmt: skip
-        C = closure(y)[1]
-        held = self._held(velocities)
+        closure = Closure(self.tree, self._couplings, self.parameters if args is None else args)
+        y, left = closure.closed(y, self._held(positions))
+        if left > closure.tolerance:
+            raise ValueError(
+                f"The loops at {self._names()} stay open, by {left:.2e} of their size; they can be "
+                "closed by other values of positions, or from another guess."
+            )
+        C, held = closure(y)[1], self._held(velocities)
         z[~held] = 0.0
-        z[~held] = -np.linalg.lstsq(C[:, ~held], C @ z, rcond=1e-10)[0]
-        self._require_closed(C @ z, "loops do not allow these velocities, by {} per second")
+        z[~held] = -np.linalg.lstsq(C[:, ~held], C @ z, rcond=closure.rank)[0]
+        left = float(np.max(np.abs(C @ z), initial=0))
+        if left > closure.tolerance * (1 + np.max(np.abs(z), initial=0)):
+            raise ValueError(
+                f"The loops at {self._names()} do not allow these velocities, by {left:.2e} of "
+                "their size per second."
+            )
         return jnp.asarray(y), jnp.asarray(z)
+
+    def _names(self) -> list[str]:
+        return sorted(set(self.loops.names))
 
     def _held(self, values: Mapping[str, Any]) -> np.ndarray:
         held = np.zeros(self.tree.nz, bool)
         for name in values:
             held[self._at[name][1]] = True
         return held
-
-    def _require_closed(self, residual: np.ndarray, words: str) -> None:
-        worst = np.max(np.abs(residual), initial=0)
-        if worst > CLOSED:
-            names = sorted(set(self.loops.names))
-            raise ValueError(f"At the joints {names} " + words.format(f"{worst:.2e}") + ".")
 
     def coordinates(self, y: Array) -> dict[str, Array]:
         """Coordinates by the names of joints, of one state or of many, along the last axis."""

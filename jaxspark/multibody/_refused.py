@@ -28,7 +28,13 @@ def refused(model: Any) -> dict[str, list[str]]:
         "actuators": _named(model.actuator, _unknown_actuators(model)),
         "ranges": _named(
             model.actuator, np.flatnonzero(model.actuator_forcelimited | model.actuator_ctrllimited)
+        )
+        + _named(model.joint, np.flatnonzero(model.jnt_actfrclimited)),
+        "polynomials": _named(model.joint, _polynomials(model)),
+        "drives": _named(
+            model.actuator, _any(model, "actuator_damping", "actuator_armature", "actuator_delay")
         ),
+        "flexes": [f"{model.nflex} flexes"] if model.nflex else [],
         "equalities": _named(
             model.equality,
             [k for k in np.flatnonzero(model.eq_active0) if int(model.eq_type[k]) not in known],
@@ -40,6 +46,23 @@ def refused(model: Any) -> dict[str, list[str]]:
 
 def _named(of: Any, numbers: Any) -> list[str]:
     return [of(int(k)).name or f"number {k}" for k in numbers]
+
+
+def _any(model: Any, *names: str) -> list[int]:
+    """Where one of these arrays is not zero; versions of MuJoCo have some of them."""
+    found: set[int] = set()
+    for name in names:
+        values = getattr(model, name, None)
+        if values is not None and len(values):
+            rows = np.reshape(values, (len(values), -1)) != 0
+            found |= {int(k) for k in np.flatnonzero(np.any(rows, axis=1))}
+    return sorted(found)
+
+
+def _polynomials(model: Any) -> list[int]:
+    """Joints with springs or dampers that are not linear."""
+    of_joints = set(_any(model, "jnt_stiffnesspoly", "jnt_springyield"))
+    return sorted(of_joints | {int(model.dof_jntid[k]) for k in _any(model, "dof_dampingpoly")})
 
 
 def _contacts(model: Any) -> list[str]:

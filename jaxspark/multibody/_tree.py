@@ -5,7 +5,7 @@ between them. Loops are cut where a joint has most freedoms, and as far from the
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +39,12 @@ class Link(NamedTuple):
 class Tree:
     """Numbers of links, coordinates and velocities, all static.
 
+    **Arguments:**
+
+    - `bodies`, `joints`: of a mechanism; `wanted`: joints that loops are not to cut.
+
+    **Attributes:**
+
     - `links`; `order`: of welded and moved bodies, as `(body, joint, backward)` from the ground on.
     - `link_of`: of each body, -1 on the ground; `loops`: the numbers of joints that are cut.
     - `y_at`, `z_at`: where coordinates and velocities of each link begin.
@@ -47,11 +53,13 @@ class Tree:
         link has a body.
     """
 
-    def __init__(self, bodies: Sequence[Body], joints: Sequence[Joint]):
+    def __init__(
+        self, bodies: Sequence[Body], joints: Sequence[Joint], wanted: Collection[str] = ()
+    ):
         self.bodies, self.joints = tuple(bodies), tuple(joints)
         numbers = {body.name: number for number, body in enumerate(bodies)}
         numbers[GROUND] = -1
-        self.order, self.loops = _spanning(numbers, joints)
+        self.order, self.loops = _spanning(numbers, joints, wanted)
         self.links: list[Link] = []
         self.link_of = {-1: -1}
         for body, joint, backward in self.order:
@@ -108,11 +116,12 @@ class Tree:
 
 
 def _spanning(
-    numbers: dict[str, int], joints: Sequence[Joint]
+    numbers: dict[str, int], joints: Sequence[Joint], wanted: Collection[str]
 ) -> tuple[list[tuple[int, int, bool]], list[int]]:
     """The order in which bodies are reached from the ground, and the joints that are left.
 
-    Prim's algorithm: the joint of fewest freedoms first, and of these the nearest to the ground.
+    Prim's algorithm: the joint of fewest freedoms first, of these those whose coordinates forces
+    need, and of these the nearest to the ground.
 
     **Raises:** `ValueError` if a joint names a body that is not there, or a body is not reached.
     """
@@ -126,7 +135,7 @@ def _spanning(
                 )
             of_body.setdefault(numbers[name], []).append(number)
     reached, used, order = {-1: 0}, set(), []
-    heap: list[tuple[int, int, int, int, int]] = []
+    heap: list[tuple[int, bool, int, int, int, int]] = []
 
     def offer(body: int) -> None:
         for number in of_body.get(body, []):
@@ -134,11 +143,14 @@ def _spanning(
             other = numbers[joint.child]
             other = numbers[joint.parent] if other == body else other
             if other not in reached and not joint.cut:
-                heapq.heappush(heap, (joint.freedoms, reached[body], number, body, other))
+                first = joint.has_forces or joint.name in wanted
+                heapq.heappush(
+                    heap, (joint.freedoms, not first, reached[body], number, body, other)
+                )
 
     offer(-1)
     while heap:
-        _, depth, number, body, other = heapq.heappop(heap)
+        _, _, depth, number, body, other = heapq.heappop(heap)
         if other in reached:
             continue
         reached[other] = depth + 1
@@ -152,6 +164,11 @@ def _spanning(
             "Free(name, 'ground', body)."
         )
     for number, joint in enumerate(joints):
+        if number not in used and joint.has_forces:
+            raise ValueError(
+                f"{joint!r} closes a loop, so that its damping, stiffness and armature would do "
+                "nothing: set cut=True of another joint of this loop, or use a Spring."
+            )
         if number not in used and joint.cut is False:
             raise ValueError(
                 f"{joint!r} closes a loop, and cut=False of it: set cut=True of another joint of "
