@@ -5,7 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from .._blocks import take
 from ._dynamics import wrench
@@ -156,23 +156,51 @@ class Forces:
             pull = take(tables.stiffness, tree.axis_z) * (take(y, tree.axis_y) - tables.rest)
             own = own - jnp.zeros_like(own).at[tree.axis_z].set(pull)
         for motor, of_y, of_z in self.motors:
-            torque = jnp.asarray(motor.torque(t, y[of_y], z[of_z], tables.args), y.dtype)
-            own = own.at[of_z].add(torque.reshape(len(of_z)))
-        if not self.springs and not self.points:
-            return own, jnp.zeros((tree.n, 3, 4), y.dtype)
-        V = down(tree, at.S * z[:, None, None])
-        pairs = [*self._of_springs(tables, at, V), *self._of_points(t, tables, at, V)]
+            own = own.at[of_z].add(self._torque(motor, t, y[of_y], z[of_z], tables.args))
         total = jnp.zeros((tree.n + 1, 3, 4), y.dtype)
-        for link, force in pairs:
-            total = total.at[link].add(force)
+        for body, force in self.on_bodies(t, z, tables, at):
+            total = total.at[tree.link_of[body]].add(force)
         return own, total[:-1]
+
+    def on_bodies(
+        self, t: Any, z: Array, tables: Tables, at: Places
+    ) -> list[tuple[int, Float[Array, "3 4"]]]:
+        """The wrenches of springs and forces at points, each with the body on which it acts."""
+        if not self.springs and not self.points:
+            return []
+        V = down(self.tree, at.S * z[:, None, None])
+        return [*self._of_springs(tables, at, V), *self._of_points(t, tables, at, V)]
+
+    def of_motors(self, t: Any, y: Array, z: Array, args: Any) -> dict[str, Array]:
+        """Forces and torques by the names of motors, shapes `(k,)`."""
+        return {
+            motor.name: self._torque(motor, t, y[of_y], z[of_z], args)
+            for motor, of_y, of_z in self.motors
+        }
+
+    @staticmethod
+    def _torque(motor: Motor, t: Any, q: Array, z: Array, args: Any) -> Array:
+        return jnp.asarray(motor.torque(t, q, z, args), q.dtype).reshape(q.shape)
+
+    def energy(self, tables: Tables, at: Places) -> Array:
+        """That of springs between points whose tension is linear (J)."""
+        total, V = jnp.zeros((), at.T.dtype), jnp.zeros_like(at.T[:, :3])
+        for spring in self.springs:
+            if spring.law is not None:
+                continue
+            own = tables.args["forces"][spring.name]
+            _, x, _ = self._point(spring.first, own["at_first"], tables, at, V)
+            _, y, _ = self._point(spring.second, own["at_second"], tables, at, V)
+            longer = jnp.sqrt(jnp.sum((y - x) ** 2)) - own["length"]
+            total = total + 0.5 * own["stiffness"] * longer**2
+        return total
 
     def _point(self, name: str, point: Array, tables: Tables, at: Places, V: Array) -> tuple:
         number = self.numbers[name]
         link = self.tree.link_of[number]
         T = products(at.T[link], tables.frames[number])
         x = jnp.sum(T[:3] * homogeneous(point)[None, :], 1)
-        return link, x, jnp.sum(V[link] * homogeneous(x)[None, :], 1)
+        return number, x, jnp.sum(V[link] * homogeneous(x)[None, :], 1)
 
     def _of_springs(self, tables: Tables, at: Places, V: Array) -> list[tuple[int, Array]]:
         out = []
@@ -195,7 +223,7 @@ class Forces:
         out = []
         for element in self.points:
             point = tables.args["forces"][element.name]["at"]
-            link, x, v = self._point(element.body, point, tables, at, V)
+            body, x, v = self._point(element.body, point, tables, at, V)
             force = jnp.asarray(element.force(t, x, v, tables.args), x.dtype)
-            out.append((link, wrench(force[None], x[None])[0]))
+            out.append((body, wrench(force[None], x[None])[0]))
         return out

@@ -197,7 +197,12 @@ class Mechanism:
         return jnp.sum(self.pose(body, y, args)[:3] * point[None, :], 1)
 
     def energy(self, y: Array, z: Array, args: Any = None) -> tuple[Array, Array]:
-        """Kinetic energy and that of weight and springs in joints (J), at one state."""
+        """Kinetic and potential energy (J), at one state.
+
+        The potential energy is that of weight, of springs in joints, and of each
+        [`jaxspark.multibody.Spring`][] whose tension is linear. What a spring with a `law` of its
+        own, a motor or a force at a point may have is left out.
+        """
         tables = self._tables(args)
         at = places(self.tree, tables, y)
         P = in_ground(at, tables)
@@ -206,7 +211,7 @@ class Mechanism:
         weight = -jnp.sum(tables.gravity[None, :] * P[:, :3, 3])
         q = y[self.tree.axis_y] - tables.rest
         springs = 0.5 * jnp.sum(tables.stiffness[self.tree.axis_z] * q**2)
-        return kinetic, weight + springs
+        return kinetic, weight + springs + self.system.forces.energy(tables, at)
 
     def shape(self, args: Any = None) -> Any:
         """The function `shape(t, y)` for [`jaxspark.pictures.animate`][]: the bodies' lines.

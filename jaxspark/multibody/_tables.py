@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._blocks import take
+from ._bodies import entry
 from ._joints import BOTH, SHIFT
 from ._rotations import cross, inverse, products, rotation, skew, transform
 from ._tree import Tree
@@ -84,8 +85,12 @@ def _array(value: Any) -> Array:
 
 
 def _stacked(args: Any, kind: str, names: Any, what: str, shape: tuple[int, ...]) -> Array:
-    rows = [jnp.asarray(args[kind][name][what]) for name in names]
+    rows = [jnp.asarray(entry(args[kind][name], what)) for name in names]
     return jnp.concatenate([x.reshape(-1) for x in rows]).reshape(-1, *shape)
+
+
+def _of_joints(tree: Tree, args: Any, what: str, *shape: int) -> Array:
+    return _stacked(args, "joints", [joint.name for joint in tree.joints], what, shape)
 
 
 def pseudo_inertia(
@@ -98,6 +103,23 @@ def pseudo_inertia(
     return jnp.pad(second, ((0, 0), (0, 1), (0, 1))) + mass[:, None, None] * (
         point[:, :, None] * point[:, None, :]
     )
+
+
+def inertias_of(tree: Tree, args: Any) -> Float[Array, "nb 4 4"]:
+    """The pseudo-inertia of each body, in its frame."""
+    names = [body.name for body in tree.bodies]
+    return pseudo_inertia(
+        _stacked(args, "bodies", names, "mass", ()),
+        _stacked(args, "bodies", names, "com", (3,)),
+        _stacked(args, "bodies", names, "inertia", (3, 3)),
+    )
+
+
+def joint_frames(tree: Tree, args: Any) -> tuple[Float[Array, "nj 4 4"], Float[Array, "nj 4 4"]]:
+    """The frames of all joints in those of their parents, and in those of their children."""
+    of = lambda what, *shape: _of_joints(tree, args, what, *shape)
+    P = transform(rotation(of("quaternion", 4)), of("position", 3))
+    return P, transform(rotation(of("child_quaternion", 4)), of("child_position", 3))
 
 
 def frames_of(tree: Tree, P: Array, C: Array) -> list[Array]:
@@ -118,18 +140,11 @@ def frames_of(tree: Tree, P: Array, C: Array) -> list[Array]:
 
 def tables_of(tree: Tree, loops: Any, args: Any) -> Tables:
     """Everything that is constant while the mechanism moves."""
-    names = [joint.name for joint in tree.joints]
-    of_joints = lambda what, *shape: _stacked(args, "joints", names, what, shape)
-    P = transform(rotation(of_joints("quaternion", 4)), of_joints("position", 3))
-    C = transform(rotation(of_joints("child_quaternion", 4)), of_joints("child_position", 3))
+    of_joints = lambda what, *shape: _of_joints(tree, args, what, *shape)
+    P, C = joint_frames(tree, args)
     axes = of_joints("axes", 3, 3)
     frames = jnp.stack(frames_of(tree, P, C))
-    bodies = [body.name for body in tree.bodies]
-    sigma = pseudo_inertia(
-        _stacked(args, "bodies", bodies, "mass", ()),
-        _stacked(args, "bodies", bodies, "com", (3,)),
-        _stacked(args, "bodies", bodies, "inertia", (3, 3)),
-    )
+    sigma = inertias_of(tree, args)
     in_link = products(products(frames[:-1], sigma), jnp.swapaxes(frames[:-1], 1, 2))
     inertia = jnp.tensordot(jnp.asarray(tree.holds, in_link.dtype), in_link, 1)
     before, after = _sides(tree, P, C, frames)
