@@ -1,6 +1,6 @@
 """Bodies: their inertia, and lines to draw them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,13 @@ class Body:
 
     def __repr__(self) -> str:
         return f"Body({self.name!r}, {self.mass:g} kg)"
+
+
+def entry(of: Any, what: str) -> Any:
+    """A parameter of a body or joint: of a dictionary, or a body's of a `jaxspark.fit.RigidBody`."""
+    if isinstance(of, Mapping):
+        return of[what]
+    return getattr(of, "centre" if what == "com" else what)
 
 
 def _matrix(name: str, inertia: Any) -> np.ndarray:
