@@ -53,7 +53,7 @@ class Body:
 
 
 def entry(of: Any, what: str) -> Any:
-    """A parameter of a body or joint: of a dictionary, or a body's of a `jaxspark.fit.RigidBody`."""
+    """A parameter of a dictionary; of a body also of a `jaxspark.fit.RigidBody`."""
     if isinstance(of, Mapping):
         return of[what]
     return getattr(of, "centre" if what == "com" else what)
