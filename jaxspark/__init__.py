@@ -1,8 +1,8 @@
 """Differentiable simulation of constrained mechanisms: SPARK methods for index-3 DAEs.
 
 What most programs need is here; the rest is in rooms: `methods`, `linear`, `forces`,
-`diagnostics`, `stiff`, `batch`, `pictures`, `multibody`, `fit` and, to be imported by name,
-`diffrax`.
+`diagnostics`, `stiff`, `batch`, `pictures`, `multibody`, `symbolic`, `fit` and, to be imported by
+name, `diffrax`.
 """
 
 import importlib
@@ -57,12 +57,13 @@ if TYPE_CHECKING:
         multibody as multibody,
         pictures as pictures,
         stiff as stiff,
+        symbolic as symbolic,
     )
 
     __version__: str
 
 # Loaded when they are first named: most programs need none of these.
-_LATER = ("batch", "diagnostics", "fit", "multibody", "pictures", "stiff")
+_LATER = ("batch", "diagnostics", "fit", "multibody", "pictures", "stiff", "symbolic")
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ import re
 ROOMS = (
     "jaxspark", "jaxspark.methods", "jaxspark.linear", "jaxspark.forces", "jaxspark.stiff",
     "jaxspark.batch", "jaxspark.diagnostics", "jaxspark.pictures", "jaxspark.multibody",
-    "jaxspark.fit", "jaxspark.diffrax",
+    "jaxspark.symbolic", "jaxspark.fit", "jaxspark.diffrax",
 )  # fmt: skip
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
 
