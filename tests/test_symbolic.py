@@ -252,7 +252,8 @@ def test_single_precision():
     double = jaxspark.solve(mechanism.system, y, z, mechanism.parameters, **options).y1
     with jax.enable_x64(False):
         y, z = (jnp.asarray(np.asarray(x), jnp.float32) for x in (y, z))
-        single = jaxspark.solve(mechanism.system, y, z, mechanism.parameters, **options)
+        _, made_so, *_ = made("skate")
+        single = jaxspark.solve(made_so.system, y, z, made_so.parameters, **options)
         assert single.y1.dtype == jnp.float32
         single = np.asarray(single.y1)
     assert np.max(np.abs(single - np.asarray(double))) <= 1e-4

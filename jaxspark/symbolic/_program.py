@@ -69,8 +69,9 @@ def _shapes(function: Any, symbols: Sequence[Any]) -> None:
 
     **Raises:** `TypeError` if it returns what is not real.
     """
+    number = jnp.result_type(float)  # single precision, unless x64 is enabled
     shaped = [
-        jax.ShapeDtypeStruct(tuple(map(int, getattr(x, "shape", ()))), float) for x in symbols
+        jax.ShapeDtypeStruct(tuple(map(int, getattr(x, "shape", ()))), number) for x in symbols
     ]
     real = lambda *values: [jnp.asarray(x) + 0.0 for x in function(*values)]
     for out in jax.eval_shape(real, *shaped):
@@ -110,8 +111,8 @@ def _printer() -> Any:
 
         def _print_polygamma(self, expr: Any) -> str:
             order, x = expr.args
-            name = "jax.scipy.special.digamma" if order == 0 else "polygamma"
-            return f"{self._module_format(name)}({self._print(x)})"
+            digamma = self._module_format("jax.scipy.special.digamma")
+            return f"{digamma}({self._print(x)})" if order == 0 else "polygamma()"
 
         def _print_DiracDelta(self, expr: Any) -> str:
             # The derivative of a sign or a step, zero but at one point, as JAX has it.
