@@ -103,16 +103,18 @@ def test_balance_is_that_of_the_accelerations():
     mechanism = four_bar()
     y, z = mechanism.state({"A": 0.5}, {"A": 2.0})
     rng = np.random.default_rng(0)
-    z, u, s = (jnp.asarray(rng.normal(size=3)) for _ in range(3))
+    z, u = (jnp.asarray(rng.normal(size=3)) for _ in range(2))
     mu = jnp.asarray(rng.normal(size=2))
     for on in (jnp.zeros(()), jnp.ones(())):
         of = mechanism.system.accelerations(T0, y, z, on, mechanism.parameters)
-        forces, rates = mechanism.system.balance(T0, y, z, u, s, mu, on, mechanism.parameters)
+        forces, change, b = mechanism.system.balance(T0, y, z, u, mu, on, mechanism.parameters)
         assert largest_difference(forces, of.M @ u + of.C.T @ mu - of.h) <= 1e-13
-        assert largest_difference(rates, of.C @ s + of.c) <= 1e-13
+        assert largest_difference(change, of.C @ u + of.c) <= 1e-13
+        assert largest_difference(b, of.b) <= 1e-15
     g = lambda y: mechanism.system.g(T0, y, mechanism.parameters)
     gdot = lambda y: jax.jvp(g, (y,), (z,))[1]
     assert largest_difference(gdot(y), of.C @ z) <= 1e-13
+    assert largest_difference(gdot(y), of.b) <= 1e-13
     assert largest_difference(jax.jvp(gdot, (y,), (z,))[1], of.c) <= 1e-12
 
 

@@ -72,7 +72,7 @@ BAR = [rod("bar", 1.0, 1.0)]
         ),
         (
             lambda: mb.Mechanism(
-                BAR, [mb.Spherical("a", "ground", "bar")], couplings=[mb.Coupling("g", "a")]
+                BAR, [mb.Spherical("a", "ground", "bar")], constraints=[mb.Coupling("g", "a")]
             ),
             "joints with one coordinate",
         ),
@@ -94,7 +94,7 @@ BAR = [rod("bar", 1.0, 1.0)]
         (lambda: mb.Spherical("a", "ground", "bar", stiffness=3.0), "has no axis, and so no st"),
         (
             lambda: mb.Mechanism(
-                BAR, [mb.Revolute("a", "ground", "bar")], couplings=[mb.Coupling("g", "a")] * 2
+                BAR, [mb.Revolute("a", "ground", "bar")], constraints=[mb.Coupling("g", "a")] * 2
             ),
             "occur twice",
         ),

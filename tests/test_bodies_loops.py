@@ -63,7 +63,7 @@ def test_gears_and_screws():
     gear = mb.Mechanism(
         [wheel("first"), wheel("second")],
         [mb.Revolute("a", "ground", "first"), mb.Revolute("b", "ground", "second")],
-        couplings=[mb.Coupling("gear", "b", "a", polynomial=(0.2, -3.0, 0.5))],
+        constraints=[mb.Coupling("gear", "b", "a", polynomial=(0.2, -3.0, 0.5))],
         forces=[mb.Motor("m", "a", lambda t, q, z, args: 1.0)],
     )
     y, z = gear.state({"a": 0.1}, {"a": 0.5})

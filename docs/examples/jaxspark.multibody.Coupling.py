@@ -14,7 +14,7 @@ gears = multibody.Mechanism(
         multibody.Revolute("a", "ground", "small"),
         multibody.Revolute("b", "ground", "large", position=(0.4, 0)),
     ],
-    couplings=[multibody.Coupling("teeth", "a", "b", polynomial=(0.0, ratio))],
+    constraints=[multibody.Coupling("teeth", "a", "b", polynomial=(0.0, ratio))],
     forces=[multibody.Motor("motor", "a", lambda t, q, z, args: 2.0)],
 )
 y0, z0 = gears.state()

@@ -31,13 +31,12 @@ class StructuredField(Field):
         system = self.system(parameters)
         y, z = self.split(x)
         of = _of(system)(t, y, z, a)
-        b = jnp.sum(of.C * z[None, :], 1)
         v = system.velocity(t, y, z)
         v_z = None
         if system.v is not None:
             v_z = value_and_jacobian(lambda z: system.velocity(t, y, z), z)[1]
-        at = Linearised(b, v, DenseSaddle(of.M, of.C, v_z, self.eliminate))
-        rhs = jnp.concatenate([of.h, -(of.c + w * b + q * self.positions(system, t, y))])
+        at = Linearised(of.b, v, DenseSaddle(of.M, of.C, v_z, self.eliminate))
+        rhs = jnp.concatenate([of.h, -(of.c + w * of.b + q * self.positions(system, t, y))])
         solution, regular = at.saddle.solve(rhs)
         u = solution[: self.nz]
         increment = jnp.concatenate([a * v + q * at.saddle.along(u), (a + w) * u])
@@ -50,8 +49,8 @@ class StructuredField(Field):
         """`g`, `gdot` and `k`."""
         system = self.system(parameters)
         y, z = self.split(x)
-        C = _of(system)(t, y, z, jnp.ones((), y.dtype)).C
-        return system.holonomic(t, y), jnp.sum(C * z[None, :], 1), jnp.zeros(0, y.dtype)
+        b = _of(system)(t, y, z, jnp.ones((), y.dtype)).b
+        return system.holonomic(t, y), b[: self.nlam], b[self.nlam :]
 
     def equations(
         self,
@@ -68,9 +67,10 @@ class StructuredField(Field):
         y, z = self.split(x)
         u, mu = solution[: self.nz], solution[self.nz :]
         assert system.balance is not None
-        forces, rates = system.balance(t, y, z, u, u + w * z, mu, a)
-        held = rates + q * self.positions(system, t, y)
-        moved = a * system.velocity(t, y, z) + q * system.velocity(t, y, u)
+        forces, change, b = system.balance(t, y, z, u, mu, a)
+        held = change + w * b + q * self.positions(system, t, y)
+        still = system.velocity(t, y, jnp.zeros_like(u))
+        moved = a * system.velocity(t, y, z) + q * (system.velocity(t, y, u) - still)
         return jnp.concatenate([forces, held]), moved
 
     def weighted(

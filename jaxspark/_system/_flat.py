@@ -259,13 +259,13 @@ def flatten(
     accelerations = balance = None
     if isinstance(system, AbstractStructuredSystem):
         own: Any = system
-        on, like = jnp.ones((), dtype), jnp.zeros(lam.size, dtype)
+        on, like = jnp.ones((), dtype), jnp.zeros(lam.size + psi.size, dtype)
         accelerations = close(
             lambda t, y, z, on: own.accelerations(t, y, z, on, args), t, flat_y, flat_z, on
         )
         balance = close(
-            lambda t, y, z, u, s, mu, on: own.balance(t, y, z, u, s, mu, on, args),
-            t, flat_y, flat_z, flat_z, flat_z, like, on,
+            lambda t, y, z, u, mu, on: own.balance(t, y, z, u, mu, on, args),
+            t, flat_y, flat_z, flat_z, like, on,
         )  # fmt: skip
     flat_system = FlatSystem(
         v=None if system.v is None else close(v, t, flat_y, flat_z),

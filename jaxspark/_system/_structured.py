@@ -14,13 +14,15 @@ class Accelerations(NamedTuple):
 
     - `M`: the mass matrix, shape `(nz, nz)`.
     - `h`: all forces but those of the constraints, less centrifugal and Coriolis forces.
-    - `C`: the constraint Jacobian, with respect to velocities, shape `(m, nz)`.
-    - `c`: what the second derivative of the constraints has besides `C u`.
+    - `C`: the Jacobian of `b` with respect to velocities, shape `(m, nz)`.
+    - `b`: the rates of the constraints, `gdot` of holonomic ones and `k` of others.
+    - `c`: what the derivative of `b` along the motion has besides `C u`.
     """
 
     M: Float[Array, "nz nz"]
     h: Float[Array, " nz"]
     C: Float[Array, "m nz"]
+    b: Float[Array, " m"]
     c: Float[Array, " m"]
 
 
@@ -28,8 +30,8 @@ class AbstractStructuredSystem(AbstractConstrainedSystem):
     """A system of flat vectors `y` and `z` with equations of its own for accelerations.
 
     Explicit methods evaluate these, and differentiate their residual, in place of derivatives of
-    `p` and `g`: derivatives of kinematics are the largest part of a robot's program. Constraints
-    are holonomic and do not depend on time, `v` is linear in `z`, and constraint forces are ideal.
+    `p`, `g` and `k`: derivatives of kinematics are the largest part of a robot's program. `v` is
+    affine in `z`, and constraint forces are ideal.
     All functions of the system are called with what `prepared` returns, or with `args`.
     """
 
@@ -50,9 +52,8 @@ class AbstractStructuredSystem(AbstractConstrainedSystem):
         y: Array,
         z: Array,
         u: Array,
-        s: Array,
         mu: Array,
         on: FloatScalar,
         args: Any,
-    ) -> tuple[Array, Array]:
-        """`M u + C^T mu - h` and `C s + c`, with `h` and `c` times `on`."""
+    ) -> tuple[Array, Array, Array]:
+        """`M u + C^T mu - h` and `C u + c`, with `h` and `c` times `on`; and `b`."""

@@ -7,9 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
+from jaxtyping import Array
 
 from ._closure import Coupling, Loops
-from ._kinematics import places, velocity
+from ._kinematics import places, rates, velocity
+from ._rows import Moving, Rows
 from ._tables import tables_of
 from ._tree import Tree
 
@@ -23,14 +25,25 @@ class Closure:
 
     **Arguments:**
 
-    - `tree`, `couplings`: of a mechanism; `args`: its parameters.
+    - `tree`, `couplings`, `others`: of a mechanism; `rolling`: its nonholonomic rows.
+    - `args`: its parameters; `t`: the time.
     """
 
-    def __init__(self, tree: Tree, couplings: Sequence[Coupling], args: Any):
-        self.tree, self.loops = tree, Loops(tree, couplings)
-        self._plain = _functions(tree, self.loops, args)
+    def __init__(
+        self,
+        tree: Tree,
+        couplings: Sequence[Coupling],
+        others: Rows,
+        rolling: Rows,
+        args: Any,
+        t: float = 0.0,
+    ):
+        self.tree, self.loops, self.rolling = tree, Loops(tree, couplings, others), rolling
+        self._plain = _functions(tree, self.loops, args, t)
         # Rows that exclude opposite axes lead to the right configuration; they have no slope there.
-        self._aligned = _functions(tree, Loops(tree, couplings, aligned=True), args)
+        aligned = Loops(tree, couplings, others, aligned=True)
+        self._aligned = _functions(tree, aligned, args, t)
+        self._rates = _velocities(tree, self.loops, rolling, args, t)
         self._rate = jax.jit(lambda y, z: velocity(tree, y, z))
         eps = float(np.finfo(np.asarray(self._plain(np.zeros(tree.ny))[1]).dtype).eps)
         # Of double precision 9e-12, 4e-16 and 1e-8.
@@ -39,6 +52,31 @@ class Closure:
     def __call__(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """`g`, all rows of it, over the sizes of what they compare, and `C`."""
         return self._plain(y)
+
+    def rates(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`gdot` and `k` at velocities, and their Jacobian."""
+        return self._rates(y, z)
+
+    def velocities(
+        self, y: np.ndarray, z: np.ndarray, held: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        """The smallest velocities beside those that are held, and what is left.
+
+        Nonholonomic constraints need not be linear in velocities: Gauss and Newton's iteration.
+        """
+        z = np.where(held, z, 0.0)
+        for _ in range(MOST):
+            b, C = self._rates(y, z)
+            size = float(np.max(np.abs(b), initial=0))
+            least = self.rounding * (1 + np.max(np.abs(z), initial=0))
+            if size <= least or not np.isfinite(size + np.sum(C)):
+                break
+            change = np.linalg.lstsq(C[:, ~held], b, rcond=self.rank)[0]
+            if np.max(np.abs(change), initial=0) <= least:
+                break
+            z = z.copy()
+            z[~held] -= change
+        return z, float(np.max(np.abs(self._rates(y, z)[0]), initial=0))
 
     def moved(self, y: np.ndarray, dz: np.ndarray) -> np.ndarray:
         """Coordinates after a small motion, with unit quaternions."""
@@ -67,7 +105,7 @@ class Closure:
             size = float(np.max(np.abs(g), initial=0))
             if size < least:
                 best, least = y, size
-            if size <= self.rounding:
+            if size <= self.rounding or not np.isfinite(size + np.sum(C)):
                 break
             dz = np.zeros(self.tree.nz)
             dz[~held] = -np.linalg.lstsq(C[:, ~held], g, rcond=self.rank)[0]
@@ -76,23 +114,52 @@ class Closure:
         return best, least
 
 
-def _functions(tree: Tree, loops: Loops, args: Any) -> Callable[[np.ndarray], Any]:
+def _functions(tree: Tree, loops: Loops, args: Any, t: float) -> Callable[[np.ndarray], Any]:
     tables = jax.jit(lambda args: tables_of(tree, loops, args))(args)
 
     @jax.jit
-    def both(y, tables):
+    def both(t, y, tables):
         at = places(tree, tables, y)
-        g, C = loops.positions(tables, at.T, y), loops.jacobian(tables, at, y)
+        still = _still(tree, y)
+        g, C = loops.positions(t, tables, at.T, y), loops.jacobian(t, tables, at, still)
         lengths = (at.T[:, :3, 3], tables.phi[:, :3], tables.offset)
         size = jnp.max(jnp.stack([jnp.max(jnp.abs(x), initial=0) for x in lengths]))
+        size = jnp.where(size > 0, size, 1)
         angles = 1 + jnp.max(jnp.abs(y), initial=0)
-        sizes = jnp.where(tables.phi[:, 3] > 0, jnp.where(size > 0, size, 1), 1)
-        sizes = jnp.concatenate([sizes, jnp.broadcast_to(angles, (len(loops.couplings),))])
+        of_joints = jnp.where(tables.phi[:, 3] > 0, size, 1)
+        of_others = [angles if x.joint else size for x in loops.others.of_rows]
+        scalars = [angles] * len(loops.couplings) + of_others
+        sizes = jnp.concatenate([of_joints, jnp.asarray(scalars, y.dtype).reshape(-1)])
         return g / sizes, C / sizes[:, None]
 
     def evaluated(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        g, C = both(y, tables)
+        g, C = both(jnp.asarray(t, jnp.asarray(y).dtype), y, tables)
         return np.asarray(g), np.asarray(C)
+
+    return evaluated
+
+
+def _still(tree: Tree, y: Array) -> Moving:
+    return Moving(y, jnp.zeros(tree.nz, y.dtype), jnp.zeros((tree.n + 1, 3, 4), y.dtype))
+
+
+def _velocities(
+    tree: Tree, loops: Loops, rolling: Rows, args: Any, t: float
+) -> Callable[[np.ndarray, np.ndarray], Any]:
+    """All equations for velocities, in place of those of positions alone."""
+    tables = jax.jit(lambda args: tables_of(tree, loops, args))(args)
+
+    @jax.jit
+    def both(t, y, z, tables):
+        at = places(tree, tables, y)
+        moving = Moving(y, z, rates(tree, at.S, z).V)
+        C = [loops.jacobian(t, tables, at, moving), *rolling.jacobian(t, tables, at, moving)]
+        b = [loops.rates(t, tables, at, moving, C[0]), *rolling.rates(t, tables, at, moving)]
+        return jnp.concatenate(b), jnp.concatenate(C)
+
+    def evaluated(y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        b, C = both(jnp.asarray(t, jnp.asarray(y).dtype), y, z, tables)
+        return np.asarray(b), np.asarray(C)
 
     return evaluated
 
@@ -115,7 +182,10 @@ def independent_rows(closure: Closure, y: np.ndarray) -> np.ndarray | None:
         start = y if trial == 0 else closure.moved(y, SPREAD * rng.normal(size=nz))
         closed, left = closure.closed(start, free)
         if left <= closure.tolerance:
-            jacobians.append(closure(closed)[1])
+            C = closure(closed)[1]
+            # What depends on time says something, even where no coordinate does.
+            drift = closure.rates(closed, np.zeros(nz))[0][: len(C), None]
+            jacobians.append(np.concatenate([C, drift], 1))
         if len(jacobians) == SEVERAL:
             break
     if not jacobians:

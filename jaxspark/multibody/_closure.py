@@ -25,6 +25,7 @@ from jaxtyping import Array, Float
 from .._blocks import take
 from ._joints import aligned_rows, rows
 from ._kinematics import Places, products, Rates
+from ._rows import Moving, Rows
 from ._tables import Tables
 from ._tree import Tree
 
@@ -59,7 +60,7 @@ class Loops:
     **Arguments:**
 
     - `tree`: of which joints are cut.
-    - `couplings`: between coordinates.
+    - `couplings`: between coordinates; `others`: rows given by functions.
     - `kept`: combinations of rows that are kept, `(kept, rows)`; `None` keeps all.
     - `aligned`: whether there are rows that exclude opposite axes, for the search of positions.
     """
@@ -68,10 +69,12 @@ class Loops:
         self,
         tree: Tree,
         couplings: Sequence[Coupling] = (),
+        others: Rows | None = None,
         kept: np.ndarray | None = None,
         aligned: bool = False,
     ):
         self.tree, self.couplings, self.kept = tree, tuple(couplings), kept
+        self.others = Rows(tree, (), True, {}) if others is None else others
         numbers = {body.name: number for number, body in enumerate(tree.bodies)} | {"ground": -1}
         self.rows, first, second, self.names = [], [], [], []
         for number in tree.loops:
@@ -86,6 +89,7 @@ class Loops:
         # Products of an axis with itself are 1.
         self.targets = np.array([float(row[3] == row[4]) for row in self.rows])
         self.names += [coupling.name for coupling in couplings]
+        self.names += self.others.names
         moves = np.concatenate([tree.moves[:-1], np.zeros((1, tree.nz))])
         self.relative = moves[self.second] - moves[self.first]
         self.at = [self._scalars(coupling) for coupling in couplings]
@@ -141,12 +145,15 @@ class Loops:
         x = jnp.sum(take(T, self.second) * tables.phi[:, None, :], 2)
         return e, x, A[:, :3, 3]
 
-    def positions(self, tables: Tables, T: Array, y: Float[Array, " ny"]) -> Float[Array, " m"]:
+    def positions(
+        self, t: Any, tables: Tables, T: Array, y: Float[Array, " ny"]
+    ) -> Float[Array, " m"]:
         """`g`."""
         e, x, origin = self._ends(tables, T)
         far = jnp.sum(e * (x[:, :3] - origin * x[:, 3:]), 1)
         own = jnp.sum(tables.eps * tables.offset, 1) * x[:, 3]
         parts = [far - own - jnp.asarray(self.targets, y.dtype), *self._coupled(y, None, None)]
+        parts += self.others.positions(t, tables, T, y)
         return self._combined(jnp.concatenate(parts))
 
     def _coupled(self, y: Array, z: Any, s: Any) -> list[Array]:
@@ -166,9 +173,12 @@ class Loops:
             out.append(value[None])
         return out
 
-    def jacobian(self, tables: Tables, places: Places, y: Array) -> Float[Array, "m nz"]:
+    def jacobian(
+        self, t: Any, tables: Tables, places: Places, moving: Moving
+    ) -> Float[Array, "m nz"]:
         """`C`, with respect to velocities."""
         e, x, _ = self._ends(tables, places.T)
+        y = moving.y
         moved = jnp.sum(places.S[None] * x[:, None, None, :], 3)
         parts = [jnp.asarray(self.relative, y.dtype) * jnp.sum(moved * e[:, None, :], 2)]
         for coupling, at in zip(self.couplings, self.at, strict=True):
@@ -177,19 +187,40 @@ class Loops:
                 p = np.polyder(coupling.polynomial[::-1])
                 row = row.at[at[1][1]].add(-_polynomial(p, y[at[1][0]]))
             parts.append(row[None])
+        parts += self.others.jacobian(t, tables, places, moving)
         return self._combined(jnp.concatenate(parts))
 
-    def accelerations(
-        self, tables: Tables, places: Places, rates: Rates, y: Array, z: Array, s: Array
+    def rates(
+        self, t: Any, tables: Tables, places: Places, moving: Moving, C: Float[Array, "m nz"]
     ) -> Float[Array, " m"]:
-        """`gddot` at velocities `z` and accelerations `s`, which `rates` hold."""
+        """`gdot`, with the Jacobian known."""
+        along = jnp.sum(C * moving.z[None, :], 1)
+        if not self.others.names:
+            return along
+        # Joints and couplings do not depend on time.
+        parts = [jnp.zeros(len(self.rows) + len(self.couplings), C.dtype)]
+        parts += self.others.rates(t, tables, places, moving.still())
+        return along + self._combined(jnp.concatenate(parts))
+
+    def accelerations(
+        self,
+        t: Any,
+        on: Any,
+        tables: Tables,
+        places: Places,
+        rates: Rates,
+        moving: Moving,
+        u: Array,
+    ) -> Float[Array, " m"]:
+        """`gddot` at accelerations `u`; all but `C u` is times `on`, as `rates` are already."""
         e, x, _ = self._ends(tables, places.T)
         V_a, V_b = take(rates.V, self.first), take(rates.V, self.second)
         A_a, A_b = take(rates.A, self.first), take(rates.A, self.second)
         D = V_b - V_a
         E = A_b - A_a - products(V_a[:, :, :3], D) + products(D[:, :, :3], V_b)
         far = jnp.sum(e * jnp.sum(E * x[:, None, :], 2), 1)
-        parts = [far, *self._coupled(y, z, s)]
+        parts = [far, *self._coupled(moving.y, on * moving.z, u)]
+        parts += self.others.accelerations(t, on, tables, places, rates.A, moving, u)
         return self._combined(jnp.concatenate(parts))
 
 

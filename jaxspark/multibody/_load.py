@@ -64,7 +64,7 @@ def load(
     forces = [] if idle else _motors(model, named, control)
     start = {name: model.qpos0[at : at + count] for name, (at, count) in named.coordinates.items()}
     mechanism = Mechanism(
-        [*bodies, *between], [*joints, *loops], forces=forces, couplings=couplings,
+        [*bodies, *between], [*joints, *loops], forces=forces, constraints=couplings,
         gravity=_gravity(model), guess=start | (guess or {}),
     )  # fmt: skip
     if forces and control is None:

@@ -11,11 +11,14 @@ from .._html import table
 from ._assemble import Closure, independent_rows
 from ._bodies import Body
 from ._closure import Coupling, Loops
+from ._constraint import Constraint
 from ._dynamics import in_ground
 from ._forces import Forces, Motor
 from ._joints import Joint, vector
 from ._kinematics import homogeneous, places, rates, transforms
+from ._results import Results, results
 from ._rotations import products
+from ._rows import Rows
 from ._show import show
 from ._system import TreeSystem
 from ._tables import parameters_of, Tables, tables_of
@@ -35,7 +38,11 @@ class Mechanism:
         [`jaxspark.multibody.Revolute`][].
     - `forces`: each a [`jaxspark.multibody.Spring`][], [`jaxspark.multibody.Motor`][] or
         [`jaxspark.multibody.PointForce`][].
-    - `couplings`: each a [`jaxspark.multibody.Coupling`][] of two coordinates.
+    - `constraints`: what holds beside the joints: each a [`jaxspark.multibody.Coupling`][] of two
+        coordinates, such as a [`jaxspark.multibody.Gear`][], a [`jaxspark.multibody.Distance`][],
+        [`jaxspark.multibody.PointOnSurface`][], [`jaxspark.multibody.Rolling`][],
+        [`jaxspark.multibody.KnifeEdge`][], [`jaxspark.multibody.Prescribed`][], or of your own
+        [`jaxspark.multibody.Holonomic`][] or [`jaxspark.multibody.Nonholonomic`][].
     - `gravity`: (m/s^2).
     - `guess`: coordinates by the names of joints, near a configuration in which loops close.
 
@@ -56,11 +63,11 @@ class Mechanism:
         joints: Sequence[Joint],
         *,
         forces: Sequence[Any] = (),
-        couplings: Sequence[Coupling] = (),
+        constraints: Sequence[Coupling | Constraint] = (),
         gravity: Any = (0.0, 0.0, -9.81),
         guess: Mapping[str, Any] | None = None,
     ):
-        named = {"body": bodies, "joint": joints, "force": forces, "coupling": couplings}
+        named = {"body": bodies, "joint": joints, "force": forces, "constraint": constraints}
         for kind, of in named.items():
             names = [x.name for x in of]
             twice = sorted({name for name in names if names.count(name) > 1})
@@ -69,18 +76,27 @@ class Mechanism:
         if not bodies:
             raise ValueError("A mechanism needs bodies; there are none.")
         in_tree = {x.joint for x in forces if isinstance(x, Motor)}
+        couplings = [x for x in constraints if isinstance(x, Coupling)]
+        functions = [x for x in constraints if isinstance(x, Constraint)]
+        if len(couplings) + len(functions) < len(constraints):
+            strange = [x for x in constraints if not isinstance(x, Coupling | Constraint)]
+            raise TypeError(f"constraints has {strange}, which are none; joints are for joints=.")
         in_tree |= {name for x in couplings for name in (x.first, x.second) if name}
+        in_tree |= {x.joint for x in functions if x.joint}
         self.tree = Tree(bodies, joints, in_tree)
         self.parameters: dict[str, Any] = parameters_of(self.tree, vector("gravity", gravity))
         self.parameters["forces"] = {x.name: x.parameters for x in forces if x.parameters}
         self._at = self._indices()
         self._guess = self._filled(np.zeros(self.tree.ny), guess or {})
+        self.parameters["constraints"] = {x.name: x.parameters for x in functions if x.parameters}
+        others = Rows(self.tree, functions, True, self.parameters)
+        self.rolling = Rows(self.tree, functions, False, self.parameters)
         self._couplings, kept = tuple(couplings), None
-        if Loops(self.tree, couplings).count:
-            closure = Closure(self.tree, couplings, self.parameters)
+        if Loops(self.tree, couplings, others).count:
+            closure = Closure(self.tree, couplings, others, self.rolling, self.parameters)
             kept = independent_rows(closure, self._guess)
-        self.loops = Loops(self.tree, couplings, kept)
-        self.system = TreeSystem(self.tree, self.loops, Forces(self.tree, forces))
+        self.loops = Loops(self.tree, couplings, others, kept)
+        self.system = TreeSystem(self.tree, self.loops, self.rolling, Forces(self.tree, forces))
 
     def _indices(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Of each joint on the tree, where its coordinates and velocities are."""
@@ -120,6 +136,7 @@ class Mechanism:
         velocities: Mapping[str, Any] | None = None,
         *,
         guess: Mapping[str, Any] | None = None,
+        t: float = 0.0,
         args: Any = None,
     ) -> tuple[Array, Array]:
         """A consistent state, by the names of joints.
@@ -130,6 +147,7 @@ class Mechanism:
             `(k,)` (rad, m; a quaternion after three positions for a free joint).
         - `velocities`: velocities that are held; others are the smallest that loops allow.
         - `guess`: coordinates from which the search for the others starts.
+        - `t`: the time, where motion is prescribed.
         - `args`: parameters, by default the mechanism's own.
 
         **Returns:** `y0` and `z0`.
@@ -140,20 +158,19 @@ class Mechanism:
         positions, velocities = positions or {}, velocities or {}
         y = self._filled(self._filled(self._guess, guess or {}), positions)
         z = self._filled(np.zeros(self.tree.nz), velocities, velocities=True)
-        if not self.loops.count:
+        if not self.loops.count and not self.rolling.names:
             return jnp.asarray(y), jnp.asarray(z)
-        closure = Closure(self.tree, self._couplings, self.parameters if args is None else args)
+        args = self.parameters if args is None else args
+        others = self.loops.others
+        closure = Closure(self.tree, self._couplings, others, self.rolling, args, t)
         y, left = closure.closed(y, self._held(positions))
-        if left > closure.tolerance:
+        if not left <= closure.tolerance:
             raise ValueError(
                 f"The loops at {self._names()} stay open, by {left:.2e} of their size; they can be "
                 "closed by other values of positions, or from another guess."
             )
-        C, held = closure(y)[1], self._held(velocities)
-        z[~held] = 0.0
-        z[~held] = -np.linalg.lstsq(C[:, ~held], C @ z, rcond=closure.rank)[0]
-        left = float(np.max(np.abs(C @ z), initial=0))
-        if left > closure.tolerance * (1 + np.max(np.abs(z), initial=0)):
+        z, left = closure.velocities(y, z, self._held(velocities))
+        if not left <= closure.tolerance * (1 + np.max(np.abs(z), initial=0)):
             raise ValueError(
                 f"The loops at {self._names()} do not allow these velocities, by {left:.2e} of "
                 "their size per second."
@@ -161,7 +178,7 @@ class Mechanism:
         return jnp.asarray(y), jnp.asarray(z)
 
     def _names(self) -> list[str]:
-        return sorted(set(self.loops.names))
+        return sorted({*self.loops.names, *self.rolling.names})
 
     def _held(self, values: Mapping[str, Any]) -> np.ndarray:
         held = np.zeros(self.tree.nz, bool)
@@ -212,6 +229,27 @@ class Mechanism:
         q = y[self.tree.axis_y] - tables.rest
         springs = 0.5 * jnp.sum(tables.stiffness[self.tree.axis_z] * q**2)
         return kinetic, weight + springs + self.system.forces.energy(tables, at)
+
+    def results(self, solution: Any, args: Any = None, *, frame: str = "ground") -> Results:
+        """A motion by the names of bodies, joints and forces, at all saved times.
+
+        Positions, velocities and accelerations of bodies and joints, energies, forces and torques
+        in all joints, of motors and of constraints. It can be differentiated.
+
+        **Arguments:**
+
+        - `solution`: of [`jaxspark.solve`][], one or a batch; or a state `(t, y, z)`, or times and
+            states with a leading axis.
+        - `args`: parameters, by default the mechanism's own: those of the solution.
+        - `frame`: the axes of forces and torques in joints: `"ground"`; `"joint"`, the joint's
+            frame on its parent; `"parent"` or `"child"`, those of the joint's bodies.
+
+        **Returns:** a [`jaxspark.multibody.Results`][].
+
+        **Raises:** `ValueError` for another frame or states of other shapes; `TypeError` if
+        `solution` is none.
+        """
+        return results(self, solution, args, frame)
 
     def shape(self, args: Any = None) -> Any:
         """The function `shape(t, y)` for [`jaxspark.pictures.animate`][]: the bodies' lines.

@@ -12,7 +12,8 @@ from .._system import AbstractStructuredSystem, Accelerations
 from ._closure import Loops
 from ._dynamics import in_ground, mass, momentum, needed, projected
 from ._forces import Forces
-from ._kinematics import Places, places, Rates, rates, transforms, transport, velocity
+from ._kinematics import down, Places, places, Rates, rates, transforms, transport, velocity
+from ._rows import Moving, Rows
 from ._tables import Tables, tables_of
 from ._tree import Tree
 
@@ -20,18 +21,20 @@ from ._tree import Tree
 class TreeSystem(AbstractStructuredSystem):
     r"""Rigid bodies in the coordinates of a spanning tree, with loops as constraints.
 
-        q' = v(q, z),   M(q) z' = h(t, q, z) - C(q)^T lam,   0 = g(q)
+        q' = v(q, z),   M(q) z' = h(t, q, z) - C^T (lam, psi),   0 = g(t, q),   0 = k(t, q, z)
 
     Made by [`jaxspark.multibody.Mechanism`][]. `args` are the mechanism's parameters, to which
     others may be added for forces of one's own.
 
-    - `tree`, `loops`, `forces`: what it consists of.
+    - `tree`, `loops`, `rolling`, `forces`: what it consists of. `loops` are all holonomic
+        constraints, `rolling` all nonholonomic ones.
 
     Source: R. Featherstone, *Rigid Body Dynamics Algorithms*, chapters 5, 6 and 8.
     """
 
     tree: Tree = eqx.field(static=True)
     loops: Loops = eqx.field(static=True)
+    rolling: Rows = eqx.field(static=True)
     forces: Forces = eqx.field(static=True)
 
     def prepared(self, args: Args) -> Tables:
@@ -75,13 +78,19 @@ class TreeSystem(AbstractStructuredSystem):
         return self._g if self.loops.count else None
 
     def _g(self, t, y, args):
-        del t
         tables = self.prepared(args)
-        return self.loops.positions(tables, transforms(self.tree, tables, y), y)
+        return self.loops.positions(t, tables, transforms(self.tree, tables, y), y)
 
     @property
-    def k(self) -> None:
-        """There are no nonholonomic constraints."""
+    def k(self) -> Any:
+        """Rolling and the like; `None` if there is none."""
+        return self._k if self.rolling.names else None
+
+    def _k(self, t, y, z, args):
+        tables = self.prepared(args)
+        at = places(self.tree, tables, y)
+        moving = Moving(y, z, rates(self.tree, at.S, z).V)
+        return jnp.concatenate(self.rolling.rates(t, tables, at, moving))
 
     @property
     def r(self) -> None:
@@ -117,11 +126,30 @@ class TreeSystem(AbstractStructuredSystem):
         moving = rates(self.tree, at.S, on * z)
         h = self._applied(t, y, z, tables, at, moving, P, on)
         M = mass(self.tree, tables, at, P)
-        if not self.loops.count:
-            return Accelerations(M, h, jnp.zeros((0, z.size), z.dtype), jnp.zeros(0, z.dtype))
-        C = self.loops.jacobian(tables, at, y)
-        c = self.loops.accelerations(tables, at, moving, y, on * z, jnp.zeros_like(z))
-        return Accelerations(M, h, C, c)
+        held = self._held(t, y, z, jnp.zeros_like(z), moving, at, on, tables)
+        return Accelerations(M, h, *held)
+
+    def _held(
+        self, t, y: Array, z: Array, u: Array, of: Rates, at: Places, on: Any, tables: Tables
+    ) -> tuple[Array, Array, Array]:
+        """`C`, `b` and `C u + c` of all constraints."""
+        both, size = [], len(self.rolling.names)
+        if not self.loops.count and not size:
+            return jnp.zeros((0, z.size), z.dtype), jnp.zeros(0, z.dtype), jnp.zeros(0, z.dtype)
+        # Motions `of` links are times `on`.
+        own = bool(self.loops.others.names or size)
+        moving = Moving(y, z, down(self.tree, at.S * z[:, None, None]) if own else of.V)
+        if self.loops.count:
+            C = self.loops.jacobian(t, tables, at, moving)
+            b = self.loops.rates(t, tables, at, moving, C)
+            both.append((C, b, self.loops.accelerations(t, on, tables, at, of, moving, u)))
+        if size:
+            C = self.rolling.jacobian(t, tables, at, moving)
+            b = self.rolling.rates(t, tables, at, moving)
+            c = self.rolling.accelerations(t, on, tables, at, of.A, moving, u)
+            both.append(tuple(jnp.concatenate(x) for x in (C, b, c)))
+        C, b, c = zip(*both, strict=True)
+        return jnp.concatenate(C), jnp.concatenate(b), jnp.concatenate(c)
 
     def balance(
         self,
@@ -129,11 +157,10 @@ class TreeSystem(AbstractStructuredSystem):
         y: Array,
         z: Array,
         u: Array,
-        s: Array,
         mu: Float[Array, " m"],
         on: FloatScalar,
         args: Any,
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array, Array, Array]:
         """The residuals, by inverse dynamics."""
         tables = self.prepared(args)
         at = places(self.tree, tables, y)
@@ -141,11 +168,8 @@ class TreeSystem(AbstractStructuredSystem):
         moving = rates(self.tree, at.S, on * z, u)
         missing = tables.armature * u
         missing = missing - self._applied(t, y, z, tables, at, moving, P, on)
-        if not self.loops.count:
-            return missing, jnp.zeros(0, z.dtype)
-        C = self.loops.jacobian(tables, at, y)
-        held = self.loops.accelerations(tables, at, moving, y, on * z, u)
-        return missing + jnp.sum(C * mu[:, None], 0), held + jnp.sum(C * (s - u)[None, :], 1)
+        C, b, held = self._held(t, y, z, u, moving, at, on, tables)
+        return missing + jnp.sum(C * mu[:, None], 0), held, b
 
 
 # One program, also for those who call solvers outside of `jax.jit`.
