@@ -14,8 +14,10 @@ from ._mechanism import Mechanism
 from ._regressor import heavy_bodies, regressor, regressor_names, standard_parameters
 
 
-# Coefficients below this share of the largest in a combination are rounding errors in words.
+# Coefficients below this share of the largest in a combination are left out of words.
 NEGLIGIBLE = 1e-6
+# So many rounding errors are zero, of coefficients of columns of unit length.
+ROUNDING = 1e4
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,9 +75,9 @@ class BaseParameters:
 
 def base_parameters(
     mechanism: Mechanism,
-    y: Float[Array, "times ny"],
-    z: Float[Array, "times nz"],
-    u: Float[Array, "times nz"] | None = None,
+    y: Any,
+    z: Any,
+    u: Any = None,
     *,
     t: Any = 0.0,
     args: Any = None,
@@ -93,8 +95,8 @@ def base_parameters(
     **Arguments:**
 
     - `mechanism`: a [`jaxspark.multibody.Mechanism`][].
-    - `y`, `z`: states at times of a motion, for instance `ys` and `zs` of a solution; or states
-        drawn at random, for what could be identified at best.
+    - `y`, `z`: states at times of a motion, shapes `(times, ny)` and `(times, nz)`, for instance
+        `ys` and `zs` of a solution; or states drawn at random, for what could be told at best.
     - `u`: accelerations, shape `(times, nz)`; by default those that the mechanism has by itself,
         with `args` at the times `t`. A motion without forces but weight tells inertias only as
         multiples of each other, one combination less.
@@ -116,16 +118,12 @@ def base_parameters(
     _check(mechanism, y, z, u)
     names = regressor_names(mechanism, bodies, joints)
 
-    @jax.jit
-    def evaluated(y, z, u, args):
-        Y = regressor(mechanism, y, z, u, args=args, bodies=bodies, joints=joints)
-        return Y, _constraint_jacobians(mechanism, t, y, z, args)
-
-    Y, C = (np.asarray(x) for x in evaluated(y, z, u, args))
+    Y = np.asarray(regressor(mechanism, y, z, u, args=args, bodies=bodies, joints=joints))
+    C = np.asarray(jax.jit(lambda *at: _constraint_jacobians(mechanism, t, *at))(y, z, args))
     rows = _projected(Y, C).reshape(-1, len(names))
-    if rtol is None:
-        rtol = float(np.sqrt(np.finfo(Y.dtype).eps))
-    found, combinations, without = _grouped(rows.astype(float), rtol)
+    eps = float(np.finfo(Y.dtype).eps)
+    rtol = eps**0.5 if rtol is None else rtol
+    found, combinations, without = _grouped(rows.astype(float), rtol, eps)
     base = rows[:, found]
     size = np.linalg.norm(base, axis=0)
     condition = float(np.linalg.cond(base / size)) if found else 1.0
@@ -139,7 +137,7 @@ def base_parameters(
 def _check(mechanism: Mechanism, y: Array, z: Array, u: Array) -> None:
     tree = mechanism.tree
     for name, value, size in (("y", y, tree.ny), ("z", z, tree.nz), ("u", u, tree.nz)):
-        if value.shape != (len(y), size):
+        if value.ndim != 2 or value.shape != (len(y), size):
             raise ValueError(
                 f"{name} has shape {value.shape}; there is a row for each time, ({len(y)}, {size})."
             )
@@ -189,7 +187,7 @@ def _projected(Y: np.ndarray, C: np.ndarray) -> np.ndarray:
     return np.where(held[:, :, None], 0, V @ Y)
 
 
-def _grouped(rows: np.ndarray, rtol: float) -> tuple[list[int], np.ndarray, np.ndarray]:
+def _grouped(rows: np.ndarray, rtol: float, eps: float) -> tuple[list[int], np.ndarray, np.ndarray]:
     """Columns that are independent, all as combinations of these, and which are zero.
 
     Gram and Schmidt's process, each column orthogonalised twice. (Of QR without pivoting, rounding
@@ -212,17 +210,17 @@ def _grouped(rows: np.ndarray, rtol: float) -> tuple[list[int], np.ndarray, np.n
         scaled = rows / np.where(without, 1, size)
         # The triangle of the columns that are chosen, and the others in terms of these.
         R = np.triu(basis @ scaled[:, found])
-        all_of = np.linalg.solve(R, basis @ scaled)
-        all_of = all_of * np.where(without, 0, size) / size[found][:, None]
-        all_of[:, found] = np.eye(len(found))
-        largest = np.abs(all_of).max(axis=1, keepdims=True)
-        combinations = np.where(np.abs(all_of) <= NEGLIGIBLE * largest, 0.0, all_of)
+        relative = np.linalg.solve(R, basis @ scaled)
+        relative[np.abs(relative) <= ROUNDING * eps] = 0.0
+        combinations = relative * np.where(without, 0, size) / size[found][:, None]
+        combinations[:, found] = np.eye(len(found))
     return found, combinations, without
 
 
 def _sum(row: np.ndarray, names: Sequence[str]) -> str:
     """A combination in words, its base parameter, whose coefficient is one, first."""
-    at = sorted(np.flatnonzero(row).tolist(), key=lambda k: (row[k] != 1.0, k))
+    matters = np.abs(row) > NEGLIGIBLE * np.abs(row).max()
+    at = sorted(np.flatnonzero(matters).tolist(), key=lambda k: (row[k] != 1.0, k))
     text = ""
     for k in at:
         value = f"{abs(row[k]):.4g}"

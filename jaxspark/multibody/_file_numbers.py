@@ -45,7 +45,7 @@ def second_moments(mass: Any, com: np.ndarray, inertia: np.ndarray) -> np.ndarra
     return out
 
 
-def parts(P: np.ndarray) -> dict[str, np.ndarray]:
+def parts(P: np.ndarray) -> dict[str, Any]:
     """Mass, centre and inertia about it, of a pseudo-inertia."""
     mass = P[3, 3]
     com = P[:3, 3] / mass if mass else np.zeros(3)

@@ -21,7 +21,7 @@ def _floating(value: Any) -> Array:
     return value if jnp.issubdtype(value.dtype, jnp.floating) else value.astype(float)
 
 
-def from_log_cholesky(u: Float[Array, "*n 10"]) -> dict[str, Float[Array, "..."]]:
+def from_log_cholesky(u: ArrayLike) -> dict[str, Float[Array, "..."]]:
     """Mass, centre of mass and inertia of the body that ten free numbers are.
 
     The pseudo-inertia is `U U^T` with a triangular matrix whose diagonal is positive: every vector
@@ -30,8 +30,9 @@ def from_log_cholesky(u: Float[Array, "*n 10"]) -> dict[str, Float[Array, "..."]
 
     **Arguments:**
 
-    - `u`: of one body or of many: half the logarithm of the mass (of kg); the centre of mass (m);
-        and the entries of the triangle, row by row, whose diagonal are logarithms (of m).
+    - `u`: of one body or of many, shape `(*n, 10)`: half the logarithm of the mass (of kg); the
+        centre of mass (m); and the entries of the triangle, row by row, of its diagonal the
+        logarithms (of m).
 
     **Returns:** a dictionary with `mass` (kg), `com` (m) and `inertia` about the centre of mass
     (kg m^2), shapes `(*n,)`, `(*n, 3)` and `(*n, 3, 3)`: for one body what `parameters["bodies"]`

@@ -12,6 +12,7 @@ Source: C. G. Atkeson, C. H. An & J. M. Hollerbach, *Estimation of inertial para
 manipulator loads and links*, The International Journal of Robotics Research 5 (1986).
 """
 
+import functools
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -102,7 +103,8 @@ def standard_parameters(
     mass, com, inertia = (jnp.stack([jnp.asarray(entry(x, k)) for x in of]) for k in BODY)
     P = pseudo_inertia(mass, com, inertia)
     second = P[:, :3, :3]
-    about = jnp.trace(second, axis1=1, axis2=2)[:, None, None] * jnp.eye(3, dtype=P.dtype) - second
+    trace = jnp.trace(second, axis1=1, axis2=2)[:, None, None]
+    about = trace * jnp.eye(3, dtype=P.dtype)[None] - second
     six = about[(slice(None), *np.triu_indices(3))]
     parts = [jnp.concatenate([P[:, 3, 3:], P[:, :3, 3], six], 1).reshape(-1)]
     tables = mechanism._tables(args)
@@ -116,9 +118,9 @@ def standard_parameters(
 
 def regressor(
     mechanism: Mechanism,
-    y: Float[Array, "*times ny"],
-    z: Float[Array, "*times nz"],
-    u: Float[Array, "*times nz"],
+    y: Any,
+    z: Any,
+    u: Any,
     *,
     args: Any = None,
     bodies: Collection[str] | None = None,
@@ -132,7 +134,8 @@ def regressor(
     **Arguments:**
 
     - `mechanism`: a [`jaxspark.multibody.Mechanism`][].
-    - `y`, `z`, `u`: coordinates, velocities and accelerations, of one state or of many.
+    - `y`, `z`, `u`: coordinates, velocities and accelerations, of one state or of many: shapes
+        `(*times, ny)`, `(*times, nz)` and `(*times, nz)`.
     - `args`: parameters, of which frames, axes and gravity matter; by default the mechanism's own.
     - `bodies`: names of bodies whose inertias are parameters; by default all that have mass. Each
         has ten: its mass (kg), the first moments `m com` (kg m), and the six entries of the inertia
@@ -148,17 +151,27 @@ def regressor(
     Source: C. G. Atkeson, C. H. An & J. M. Hollerbach, *Estimation of inertial parameters of
     manipulator loads and links* (1986).
     """
-    names, joints = heavy_bodies(mechanism, bodies), _checked(joints)
+    names, joints = tuple(heavy_bodies(mechanism, bodies)), tuple(_checked(joints))
     args = mechanism.parameters if args is None else args
+    return _of_states(mechanism, names, joints, args, *(jnp.asarray(x) for x in (y, z, u)))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _of_states(mechanism, names, joints, args, y, z, u):
     one = lambda y, z, u: _of_state(mechanism, names, joints, args, y, z, u)
-    y, z, u = jnp.asarray(y), jnp.asarray(z), jnp.asarray(u)
     for _ in range(y.ndim - 1):
         one = jax.vmap(one)
     return one(y, z, u)
 
 
 def _of_state(
-    mechanism: Mechanism, names: Sequence[str], joints: Sequence[str], args: Any, y, z, u
+    mechanism: Mechanism,
+    names: Sequence[str],
+    joints: Sequence[str],
+    args: Any,
+    y: Array,
+    z: Array,
+    u: Array,
 ) -> Float[Array, "nz p"]:
     tree, tables = mechanism.tree, mechanism._tables(args)
     at = places(tree, tables, y)

@@ -48,7 +48,7 @@ class Urdf:
             link = parent.attributes["link"]
         return link, T
 
-    def body(self, name: str, new: dict[str, np.ndarray], full: dict[str, np.ndarray]) -> list[str]:
+    def body(self, name: str, new: dict[str, Any], full: dict[str, Any]) -> list[str]:
         """The inertia of a body."""
         if name not in self.links:
             return [f"body {name!r}, which is no link of the file"]
