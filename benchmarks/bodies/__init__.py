@@ -7,6 +7,7 @@ example-robot-data frax gymnasium playground` or folders named by `JAXSPARK_MODE
 from collections.abc import Callable, Iterator
 
 from .._figures import Figure, topic
+from ._iftomm import iftomm
 from ._loops import loops
 from ._models import models
 from ._speed import speed
@@ -17,6 +18,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "models": models,
     "trees": trees,
     "loops": loops,
+    "iftomm": iftomm,
     "speed": speed,
 }
 

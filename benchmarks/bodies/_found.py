@@ -5,7 +5,7 @@ import importlib.util
 import os
 import pathlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,8 +43,8 @@ class Pair(NamedTuple):
         return y, z
 
 
-def files() -> Iterator[pathlib.Path]:
-    """All MJCF and URDF files that can be found."""
+def files(suffixes: Iterable[str] = (".xml", ".urdf")) -> Iterator[pathlib.Path]:
+    """All MJCF and URDF files that can be found, or those with other suffixes."""
     folders = [pathlib.Path(x) for x in os.environ.get("JAXSPARK_MODELS", "").split(":") if x]
     for package in PACKAGES:
         spec = importlib.util.find_spec(package)
@@ -52,7 +52,7 @@ def files() -> Iterator[pathlib.Path]:
             [pathlib.Path(x) for x in (spec.submodule_search_locations or ())] if spec else []
         )
     for folder in folders:
-        yield from sorted([*folder.rglob("*.xml"), *folder.rglob("*.urdf")])
+        yield from sorted(path for suffix in suffixes for path in folder.rglob(f"*{suffix}"))
 
 
 def named(name: str) -> pathlib.Path | None:
