@@ -122,8 +122,8 @@ def base_parameters(
     C = np.asarray(jax.jit(lambda *at: _constraint_jacobians(mechanism, t, *at))(y, z, args))
     rows = _projected(Y, C).reshape(-1, len(names))
     eps = float(np.finfo(Y.dtype).eps)
-    rtol = eps**0.5 if rtol is None else rtol
-    found, combinations, without = _grouped(rows.astype(float), rtol, eps)
+    small = eps**0.5 if rtol is None else float(rtol)
+    found, combinations, without = _grouped(rows.astype(float), small, eps)
     base = rows[:, found]
     size = np.linalg.norm(base, axis=0)
     condition = float(np.linalg.cond(base / size)) if found else 1.0
