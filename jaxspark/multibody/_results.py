@@ -102,13 +102,13 @@ def results(mechanism: Any, solution: Any, args: Any, frame: str) -> Results:
     """See `Mechanism.results`."""
     if frame not in FRAMES:
         raise ValueError(f"frame must be one of {', '.join(FRAMES)}; got {frame!r}.")
-    t, y, z = _states(mechanism.tree, solution)
+    t, y, z = _states(mechanism, solution)
     args = mechanism.parameters if args is None else args
     args = args if isinstance(args, Tables) else as_args(args, y.dtype)
     return _evaluated(mechanism, frame, args, t, y, z)
 
 
-def _states(tree: Any, solution: Any) -> tuple[Array, Array, Array]:
+def _states(mechanism: Any, solution: Any) -> tuple[Array, Array, Array]:
     names = ("ts", "ys", "zs")
     if isinstance(solution, tuple) and len(solution) == 3:
         t, y, z = solution
@@ -121,10 +121,12 @@ def _states(tree: Any, solution: Any) -> tuple[Array, Array, Array]:
         )
     y = as_state("y", y)
     t, z = jnp.asarray(t, y.dtype), jnp.asarray(z, y.dtype)
-    if y.shape != (*t.shape, tree.ny) or z.shape != (*t.shape, tree.nz):
+    # Controllers may have states beside the coordinates.
+    ny, nz = (sum(len(at[k]) for at in mechanism._at.values()) for k in (0, 1))
+    if y.shape != (*t.shape, ny) or z.shape != (*t.shape, nz):
         raise ValueError(
-            f"Of times of shape {t.shape} this mechanism has y of shape {(*t.shape, tree.ny)} and "
-            f"z of shape {(*t.shape, tree.nz)}; got {y.shape} and {z.shape}."
+            f"Of times of shape {t.shape} this mechanism has y of shape {(*t.shape, ny)} and z of "
+            f"shape {(*t.shape, nz)}; got {y.shape} and {z.shape}."
         )
     return t, y, z
 
@@ -180,9 +182,10 @@ def _at_state(
         missing = missing.at[body].add(-W)
     of = transmitted(tree, tables, at.S, bodies, missing[:-1], of_cut)
     kinetic, potential = mechanism.energy(y, z, tables)
-    of_joints = {
-        name: JointMotion(y[of_y], z[of_z], u[of_z]) for name, (of_y, of_z) in mechanism._at.items()
-    }
+    of_joints = {}
+    for name in {joint.name for joint in tree.joints} & set(mechanism._at):
+        of_y, of_z = mechanism._at[name]
+        of_joints[name] = JointMotion(y[of_y], z[of_z], u[of_z])
     names = [*loops.names[len(loops.rows) :], *rolling.names]
     return Results(
         ts=t, bodies=_bodies(tree, tables, bodies),
