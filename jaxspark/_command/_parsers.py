@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from ._words import CHECK, FIT, fit_epilog, SIMULATE, SIMULATE_REST
 
@@ -49,6 +50,16 @@ def _assignment(text: str) -> tuple[str, float]:
     return name.strip(), _number(value)
 
 
+def _place(text: str) -> tuple[str, str, tuple[float, ...]]:
+    name, equals, rest = text.partition("=")
+    body, *numbers = rest.split(",")
+    if not equals or not name.strip() or not body or len(numbers) not in (3, 7):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not of the form name=body,x,y,z or name=body,x,y,z,w,x,y,z"
+        )
+    return name.strip(), body.strip(), tuple(_number(number) for number in numbers)
+
+
 def _parser(command: str, description: str, epilog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"jaxspark {command}",
@@ -93,7 +104,34 @@ def fit_parser() -> argparse.ArgumentParser:
     add("--no-plots", action="store_true", help="a report without figures")
     add("--json", action="store_true", help="print the report as JSON, and nothing else")
     add("--quiet", action="store_true", help="no progress bar, and a result of one line")
+    _add_robots(parser)
     return parser
+
+
+def _add_robots(parser: argparse.ArgumentParser) -> None:
+    """Options of `jaxspark fit robot.xml`."""
+    add = parser.add_argument_group("robots").add_argument
+    several: dict[str, Any] = {"action": "append", "default": []}
+    add(
+        "--identify", **several, metavar="PATH",
+        help="what is identified: bodies/hand, 'joints/*/damping', sensors/q:elbow/zero, ...",
+    )  # fmt: skip
+    add(
+        "--torques", action="store_true",
+        help="base parameters from measured torques, without simulations; robots without loops",
+    )  # fmt: skip
+    add(
+        "--motor", **several, type=_assignment, metavar="JOINT=NUMBER",
+        help="torque over current of a joint's motor, for columns i:JOINT (N m/A)",
+    )  # fmt: skip
+    add(
+        "--place", **several, type=_place, metavar="NAME=BODY,X,Y,Z",
+        help="where a sensor is, with W,X,Y,Z for its axes; sites of the file are known",
+    )  # fmt: skip
+    add("--set", **several, type=_assignment, metavar="PATH=NUMBER", help="another start value")
+    add("--ignore", **several, metavar="WORD", help="what of the file is left out, as `contacts`")
+    add("--step", type=_positive, metavar="S", help="longest step (default: between samples)")
+    add("--save", type=Path, metavar="FILE", help="a copy of the robot's file with what was found")
 
 
 def check_parser() -> argparse.ArgumentParser:

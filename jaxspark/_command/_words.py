@@ -116,6 +116,21 @@ examples:
   jaxspark fit pendulum.py a.csv b.csv --held-out c.csv --config channels.toml --out report
   jaxspark fit pendulum.py long.csv --window 2 --checkpoint fit.npz --profile all
 
+  jaxspark fit robot.xml log.csv --identify bodies/hand --identify 'joints/*/damping'
+  jaxspark fit robot.urdf log.csv --torques --save identified.urdf
+
+A robot is an MJCF or URDF file (it needs MuJoCo: pip install 'jaxspark[robots]'). The header of
+its measurements says what columns show; others are not read:
+
+    t               time (s)
+    q:JOINT         a joint's coordinate (rad, m); v:JOINT its velocity
+    gyro:PLACE:x    a gyroscope on a body, or at a site or --place of it (rad/s); :y, :z
+    acc:PLACE:x     an accelerometer there, which shows 9.81 upwards at rest (m/s^2)
+    marker:PLACE:x  the position of a point (m)
+    tau:JOINT       the torque or force of a motor (N m, N), an input
+    i:JOINT         its current (A), an input; with --motor JOINT=NUMBER
+    ctrl:ACTUATOR   the control of an actuator of the file, an input
+
 Options override the configuration. With --checkpoint the fit can be stopped at any time, and
 the same command goes on from there.
 
