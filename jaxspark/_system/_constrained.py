@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import equinox as eqx
 
-from .._custom_types import Function, State
+from .._custom_types import Args, Function, State
 from .._html import in_words, table
 
 
@@ -87,6 +87,10 @@ class AbstractConstrainedSystem(eqx.Module):
             (),
             [(name, in_words(value)) for name, value in fields.items() if value is not None],
         )
+
+    def prepared(self, args: Args) -> Any:
+        """What all functions get in place of `args`, computed once for a solution: `args`."""
+        return args
 
     def parts(self, y: State, z: State, lam: Any, psi: Any) -> tuple[Part, ...]:
         """The functions that the user gave, and what they should return.

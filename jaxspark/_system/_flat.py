@@ -202,10 +202,9 @@ def flatten(
     dtype = flat_y.dtype
     if flat_z.dtype != dtype:
         raise TypeError(f"y has dtype {dtype}, but z has dtype {flat_z.dtype}.")
+    args = system.prepared(args)
     if isinstance(system, MultibodySystem):
         check_multibody(system, t, y, z, args)
-    if isinstance(system, AbstractStructuredSystem):
-        args = system.prepared(args)
     zero_lam, zero_psi = constraint_shapes(system, t, y, z, args)
     check_functions(system, t, y, z, zero_lam, zero_psi, args)
     lam, unravel_lam = jax.flatten_util.ravel_pytree(zero_lam)

@@ -3,12 +3,13 @@
 from ._angles import angles as angles
 from ._base import base_parameters as base_parameters, BaseParameters as BaseParameters
 from ._bodies import Body as Body
+from ._by_bodies import ByBodies as ByBodies
 from ._channels import Place as Place
 from ._closure import Coupling as Coupling
 from ._constraint import Holonomic as Holonomic, Nonholonomic as Nonholonomic
 from ._contact import KnifeEdge as KnifeEdge, Rolling as Rolling
 from ._distance import Distance as Distance, PointOnSurface as PointOnSurface
-from ._forces import Motor as Motor, PointForce as PointForce, Spring as Spring
+from ._force import Force as Force
 from ._gears import Belt as Belt, Gear as Gear, RackAndPinion as RackAndPinion
 from ._identification import Identification as Identification
 from ._identify import identify as identify
@@ -28,8 +29,14 @@ from ._joints import (
     Weld as Weld,
 )
 from ._load import load as load
+from ._loads import (
+    BodyForce as BodyForce,
+    PenaltyContact as PenaltyContact,
+    PointForce as PointForce,
+)
 from ._mechanism import Mechanism as Mechanism
 from ._model import model as model
+from ._motors import Controller as Controller, Motor as Motor
 from ._prescribed import Prescribed as Prescribed, PrescribedVelocity as PrescribedVelocity
 from ._regressor import regressor as regressor
 from ._relative import JointMotion as JointMotion
@@ -45,3 +52,4 @@ from ._shapes import (
     Torus as Torus,
 )
 from ._sites import sites as sites
+from ._springs import Bushing as Bushing, Spring as Spring

@@ -1,5 +1,6 @@
 """Closed loops: coordinates that close them, and rows of their equations that say something."""
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from jaxtyping import Array
 from ._closure import Coupling, Loops
 from ._kinematics import places, rates, velocity
 from ._rows import Moving, Rows
-from ._tables import tables_of
+from ._tables import Tables, tables_of
 from ._tree import Tree
 
 
@@ -26,7 +27,6 @@ class Closure:
     **Arguments:**
 
     - `tree`, `couplings`, `others`: of a mechanism; `rolling`: its nonholonomic rows.
-    - `args`: its parameters; `t`: the time.
     """
 
     def __init__(
@@ -35,19 +35,25 @@ class Closure:
         couplings: Sequence[Coupling],
         others: Rows,
         rolling: Rows,
-        args: Any,
-        t: float = 0.0,
     ):
         self.tree, self.loops, self.rolling = tree, Loops(tree, couplings, others), rolling
-        self._plain = _functions(tree, self.loops, args, t)
+        tabulated = _tabulated(tree, self.loops)
+        self._plain: Any = _functions(tree, self.loops, tabulated)
         # Rows that exclude opposite axes lead to the right configuration; they have no slope there.
         aligned = Loops(tree, couplings, others, aligned=True)
-        self._aligned = _functions(tree, aligned, args, t)
-        self._rates = _velocities(tree, self.loops, rolling, args, t)
+        self._aligned: Any = _functions(tree, aligned, _tabulated(tree, aligned))
+        self._rates: Any = _velocities(tree, self.loops, rolling, tabulated)
         self._rate = jax.jit(lambda y, z: velocity(tree, y, z))
-        eps = float(np.finfo(np.asarray(self._plain(np.zeros(tree.ny))[1]).dtype).eps)
+        eps = float(np.finfo(jnp.zeros(()).dtype).eps)
         # Of double precision 9e-12, 4e-16 and 1e-8.
         self.tolerance, self.rounding, self.rank = 0.25 * eps ** (2 / 3), 2 * eps, 0.67 * eps**0.5
+
+    def at(self, args: Any, t: Any = 0.0) -> "Closure":
+        """The same with parameters and a time."""
+        bound = copy.copy(self)
+        for name in ("_plain", "_aligned", "_rates"):
+            setattr(bound, name, getattr(self, name)(args, t))
+        return bound
 
     def __call__(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """`g`, all rows of it, over the sizes of what they compare, and `C`."""
@@ -114,8 +120,14 @@ class Closure:
         return best, least
 
 
-def _functions(tree: Tree, loops: Loops, args: Any, t: float) -> Callable[[np.ndarray], Any]:
-    tables = jax.jit(lambda args: tables_of(tree, loops, args))(args)
+def _tabulated(tree: Tree, loops: Loops) -> Callable[[Any], Tables]:
+    return jax.jit(lambda args: tables_of(tree, loops, args))
+
+
+def _functions(
+    tree: Tree, loops: Loops, tabulated: Callable[[Any], Tables]
+) -> Callable[[Any, Any], Any]:
+    """With parameters and a time a function of coordinates, compiled once."""
 
     @jax.jit
     def both(t, y, tables):
@@ -132,22 +144,21 @@ def _functions(tree: Tree, loops: Loops, args: Any, t: float) -> Callable[[np.nd
         sizes = jnp.concatenate([of_joints, jnp.asarray(scalars, y.dtype).reshape(-1)])
         return g / sizes, C / sizes[:, None]
 
-    def evaluated(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        g, C = both(jnp.asarray(t, jnp.asarray(y).dtype), y, tables)
-        return np.asarray(g), np.asarray(C)
+    def bound(args, t):
+        tables = tabulated(args)
+        return lambda y: _arrays(both(jnp.asarray(t, jnp.asarray(y).dtype), y, tables))
 
-    return evaluated
+    return bound
 
 
-def _still(tree: Tree, y: Array) -> Moving:
-    return Moving(y, jnp.zeros(tree.nz, y.dtype), jnp.zeros((tree.n + 1, 3, 4), y.dtype))
+def _arrays(values: Any) -> Any:
+    return tuple(np.asarray(x) for x in values)
 
 
 def _velocities(
-    tree: Tree, loops: Loops, rolling: Rows, args: Any, t: float
-) -> Callable[[np.ndarray, np.ndarray], Any]:
+    tree: Tree, loops: Loops, rolling: Rows, tabulated: Callable[[Any], Tables]
+) -> Callable[[Any, Any], Any]:
     """All equations for velocities, in place of those of positions alone."""
-    tables = jax.jit(lambda args: tables_of(tree, loops, args))(args)
 
     @jax.jit
     def both(t, y, z, tables):
@@ -157,11 +168,15 @@ def _velocities(
         b = [loops.rates(t, tables, at, moving, C[0]), *rolling.rates(t, tables, at, moving)]
         return jnp.concatenate(b), jnp.concatenate(C)
 
-    def evaluated(y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        b, C = both(jnp.asarray(t, jnp.asarray(y).dtype), y, z, tables)
-        return np.asarray(b), np.asarray(C)
+    def bound(args, t):
+        tables = tabulated(args)
+        return lambda y, z: _arrays(both(jnp.asarray(t, jnp.asarray(y).dtype), y, z, tables))
 
-    return evaluated
+    return bound
+
+
+def _still(tree: Tree, y: Array) -> Moving:
+    return Moving(y, jnp.zeros(tree.nz, y.dtype), jnp.zeros((tree.n + 1, 3, 4), y.dtype))
 
 
 def independent_rows(closure: Closure, y: np.ndarray) -> np.ndarray | None:

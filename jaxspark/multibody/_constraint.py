@@ -70,7 +70,7 @@ class Holonomic(Constraint):
     **Raises:** `TypeError` if `function` is none; `ValueError` if there are no bodies.
     """
 
-    def __init__(self, name: str, bodies: Sequence[str], function: Callable[..., Any]):
+    def __init__(self, name: str, bodies: Sequence[str], function: Any):
         self.name, self.bodies = name, _bodies(name, bodies)
         self.function = require_function(f"function of {name!r}", function)
 
@@ -97,7 +97,7 @@ class Nonholonomic(Constraint):
 
     holonomic, nonholonomic = False, True
 
-    def __init__(self, name: str, bodies: Sequence[str], function: Callable[..., Any]):
+    def __init__(self, name: str, bodies: Sequence[str], function: Any):
         self.name, self.bodies = name, _bodies(name, bodies)
         self.function = require_function(f"function of {name!r}", function)
 

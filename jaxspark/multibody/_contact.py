@@ -13,7 +13,6 @@ Source: J. I. Neimark & N. A. Fufaev, *Dynamics of Nonholonomic Systems*, chapte
 8; E. J. Haug, *Computer Aided Kinematics and Dynamics of Mechanical Systems*, section 9.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -55,11 +54,11 @@ class Rolling(Constraint):
         name: str,
         parent: str,
         child: str,
-        shape: Shape,
+        shape: Any,
         *,
         position: Any = (0.0, 0.0, 0.0),
         normal: Any = (0.0, 0.0, 1.0),
-        surface: Callable[..., Any] | None = None,
+        surface: Any = None,
         child_position: Any = (0.0, 0.0, 0.0),
         slips: bool = False,
     ):

@@ -1,6 +1,5 @@
 """Points at a distance from each other, and points on curves and surfaces."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -23,8 +22,8 @@ def in_frame(T: Array, x: Array) -> Array:
 class Distance(Constraint):
     """A rod without mass between points of two bodies, with ball joints at its ends.
 
-    Its equation is `(|d|^2 - length^2) / (2 length) = 0`, so that the multiplier is the force in
-    the rod (N), positive if it is compressed.
+    Its equation is `(|d|^2 - length^2) / (2 length) = 0`, so that the multiplier is the tension
+    of the rod (N).
 
     **Arguments:**
 
@@ -42,7 +41,7 @@ class Distance(Constraint):
         first: str,
         second: str,
         *,
-        length: float,
+        length: Any,
         at_first: Any = (0.0, 0.0, 0.0),
         at_second: Any = (0.0, 0.0, 0.0),
     ):
@@ -87,7 +86,7 @@ class PointOnSurface(Constraint):
         name: str,
         parent: str,
         child: str,
-        function: Callable[..., Any],
+        function: Any,
         *,
         at: Any = (0.0, 0.0, 0.0),
     ):

@@ -18,7 +18,7 @@ class Gear(Coupling):
     - `offset`: (rad).
     """
 
-    def __init__(self, name: str, first: str, second: str, *, ratio: float, offset: float = 0.0):
+    def __init__(self, name: str, first: str, second: str, *, ratio: Any, offset: Any = 0.0):
         super().__init__(name, first, second, polynomial=(offset, -_number("ratio", name, ratio)))
 
 
@@ -33,7 +33,7 @@ class RackAndPinion(Coupling):
     - `offset`: (m).
     """
 
-    def __init__(self, name: str, rack: str, pinion: str, *, radius: float, offset: float = 0.0):
+    def __init__(self, name: str, rack: str, pinion: str, *, radius: Any, offset: Any = 0.0):
         super().__init__(name, rack, pinion, polynomial=(offset, _number("radius", name, radius)))
 
 
@@ -48,7 +48,7 @@ class Belt(Coupling):
     - `offset`: (rad).
     """
 
-    def __init__(self, name: str, first: str, second: str, *, ratio: float, offset: float = 0.0):
+    def __init__(self, name: str, first: str, second: str, *, ratio: Any, offset: Any = 0.0):
         super().__init__(name, first, second, polynomial=(offset, _number("ratio", name, ratio)))
 
 

@@ -122,8 +122,8 @@ def transport(tree: Tree, S: Array, V: Array) -> Float[Array, "nz 3 4"]:
     return products(at[:, :, :3], S) - products(S[:, :, :3], at)
 
 
-def velocity(tree: Tree, y: Float[Array, " ny"], z: Float[Array, " nz"]) -> Float[Array, " ny"]:
-    """The derivatives of the coordinates."""
+def velocity(tree: Tree, y: Float[Array, " n"], z: Float[Array, " nz"]) -> Float[Array, " ny"]:
+    """The derivatives of the coordinates of joints, the first in `y`."""
     if not len(tree.turned):
         return z
     out = jnp.zeros(tree.ny, z.dtype)

@@ -7,9 +7,9 @@ import numpy as np
 
 from ._bodies import Body
 from ._closure import Coupling
-from ._forces import Motor
 from ._joints import Free, GROUND, Joint, Prismatic, Revolute, Spherical, Weld
 from ._mechanism import Mechanism
+from ._motors import Motor
 from ._refused import refused
 from ._spec import compiled, simulator
 
@@ -63,13 +63,11 @@ def load(
     idle = "actuators" in ignore or _disabled(model, "ACTUATION")
     forces = [] if idle else _motors(model, named, control)
     start = {name: model.qpos0[at : at + count] for name, (at, count) in named.coordinates.items()}
-    mechanism = Mechanism(
+    own = {"control": {x.name: np.zeros(()) for x in forces}} if forces and not control else {}
+    return Mechanism(
         [*bodies, *between], [*joints, *loops], forces=forces, constraints=couplings,
-        gravity=_gravity(model), guess=start | (guess or {}),
+        gravity=_gravity(model), guess=start | (guess or {}), parameters=own,
     )  # fmt: skip
-    if forces and control is None:
-        mechanism.parameters["control"] = {x.name: np.zeros(()) for x in forces}
-    return mechanism
 
 
 def _disabled(model: Any, what: str) -> bool:

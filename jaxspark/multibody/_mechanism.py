@@ -8,18 +8,21 @@ import numpy as np
 from jaxtyping import Array
 
 from .._html import table
+from .._system import as_args
 from ._assemble import Closure, independent_rows
 from ._bodies import Body
+from ._by_bodies import ByBodies
 from ._closure import Coupling, Loops
 from ._constraint import Constraint
 from ._dynamics import in_ground
-from ._forces import Forces, Motor
+from ._forces import Forces
 from ._joints import Joint, vector
 from ._kinematics import homogeneous, places, rates, transforms
+from ._names import filled, held, indices, require_names
 from ._results import Results, results
 from ._rotations import products
 from ._rows import Rows
-from ._show import show
+from ._show import shape_of, show
 from ._system import TreeSystem
 from ._tables import parameters_of, Tables, tables_of
 from ._tree import Tree
@@ -36,14 +39,18 @@ class Mechanism:
     - `bodies`: a [`jaxspark.multibody.Body`][] each.
     - `joints`: a [`jaxspark.multibody.Joint`][] each, such as
         [`jaxspark.multibody.Revolute`][].
-    - `forces`: each a [`jaxspark.multibody.Spring`][], [`jaxspark.multibody.Motor`][] or
-        [`jaxspark.multibody.PointForce`][].
+    - `forces`: each a [`jaxspark.multibody.Spring`][], [`jaxspark.multibody.Bushing`][],
+        [`jaxspark.multibody.Motor`][], [`jaxspark.multibody.Controller`][],
+        [`jaxspark.multibody.PointForce`][], [`jaxspark.multibody.BodyForce`][] or
+        [`jaxspark.multibody.PenaltyContact`][].
     - `constraints`: what holds beside the joints: each a [`jaxspark.multibody.Coupling`][] of two
         coordinates, such as a [`jaxspark.multibody.Gear`][], a [`jaxspark.multibody.Distance`][],
         [`jaxspark.multibody.PointOnSurface`][], [`jaxspark.multibody.Rolling`][],
         [`jaxspark.multibody.KnifeEdge`][], [`jaxspark.multibody.Prescribed`][], or of your own
         [`jaxspark.multibody.Holonomic`][] or [`jaxspark.multibody.Nonholonomic`][].
     - `gravity`: (m/s^2).
+    - `parameters`: entries of one's own for functions of forces and constraints, which get them
+        with the mechanism's as `args`.
     - `guess`: coordinates by the names of joints, near a configuration in which loops close.
 
     **Attributes:**
@@ -63,72 +70,45 @@ class Mechanism:
         joints: Sequence[Joint],
         *,
         forces: Sequence[Any] = (),
-        constraints: Sequence[Coupling | Constraint] = (),
+        constraints: Sequence[Any] = (),
         gravity: Any = (0.0, 0.0, -9.81),
+        parameters: Mapping[str, Any] | None = None,
         guess: Mapping[str, Any] | None = None,
     ):
-        named = {"body": bodies, "joint": joints, "force": forces, "constraint": constraints}
-        for kind, of in named.items():
-            names = [x.name for x in of]
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                raise ValueError(f"Each {kind} has a name of its own; {twice} occur twice.")
+        require_names(body=bodies, joint=joints, force=forces, constraint=constraints)
         if not bodies:
             raise ValueError("A mechanism needs bodies; there are none.")
-        in_tree = {x.joint for x in forces if isinstance(x, Motor)}
         couplings = [x for x in constraints if isinstance(x, Coupling)]
         functions = [x for x in constraints if isinstance(x, Constraint)]
         if len(couplings) + len(functions) < len(constraints):
             strange = [x for x in constraints if not isinstance(x, Coupling | Constraint)]
             raise TypeError(f"constraints has {strange}, which are none; joints are for joints=.")
-        in_tree |= {name for x in couplings for name in (x.first, x.second) if name}
-        in_tree |= {x.joint for x in functions if x.joint}
-        self.tree = Tree(bodies, joints, in_tree)
+        in_tree = [getattr(x, "joint", None) for x in (*functions, *forces)]
+        in_tree += [name for x in couplings for name in (x.first, x.second)]
+        self.tree = Tree(bodies, joints, {name for name in in_tree if name})
+        loads = Forces(self.tree, forces)
+        self.constraints, self._couplings = tuple(functions), tuple(couplings)
         self.parameters: dict[str, Any] = parameters_of(self.tree, vector("gravity", gravity))
-        self.parameters["forces"] = {x.name: x.parameters for x in forces if x.parameters}
-        self._at = self._indices()
-        self._guess = self._filled(np.zeros(self.tree.ny), guess or {})
-        self.parameters["constraints"] = {x.name: x.parameters for x in functions if x.parameters}
+        for kind, of in (("forces", forces), ("constraints", functions)):
+            self.parameters[kind] = {x.name: x.parameters for x in of if x.parameters}
+        self.parameters |= self._own(parameters or {})
+        self._at = indices(self.tree, loads.states)
+        self._guess = filled(self.tree, self._at, loads.start, guess or {})
         others = Rows(self.tree, functions, True, self.parameters)
         self.rolling = Rows(self.tree, functions, False, self.parameters)
-        self._couplings, kept = tuple(couplings), None
-        if Loops(self.tree, couplings, others).count:
-            closure = Closure(self.tree, couplings, others, self.rolling, self.parameters)
-            kept = independent_rows(closure, self._guess)
+        self._closure = Closure(self.tree, couplings, others, self.rolling)
+        kept = None
+        if self._closure.loops.count:
+            closure = self._closure.at(self.parameters)
+            kept = independent_rows(closure, self._guess[: self.tree.ny])
         self.loops = Loops(self.tree, couplings, others, kept)
-        self.system = TreeSystem(self.tree, self.loops, self.rolling, Forces(self.tree, forces))
+        self.system = TreeSystem(self.tree, self.loops, self.rolling, loads)
 
-    def _indices(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Of each joint on the tree, where its coordinates and velocities are."""
-        tree, found = self.tree, {}
-        for number, joint in enumerate(tree.joints):
-            links = [k for k, x in enumerate(tree.links) if x.joint == number]
-            if not links:
-                continue
-            links.sort(key=lambda k: tree.links[k].element)
-            y = [tree.y_at[k] + np.arange(joint.coordinates // len(links)) for k in links]
-            z = [tree.z_at[k] + np.arange(joint.freedoms // len(links)) for k in links]
-            found[joint.name] = np.concatenate(y), np.concatenate(z)
-        return found
-
-    def _filled(self, y: np.ndarray, values: Mapping[str, Any], velocities: bool = False) -> Any:
-        """The vector with these values; quaternions that are zero become those of no rotation."""
-        y = np.array(y, float)
-        for name, value in values.items():
-            if name not in self._at:
-                raise ValueError(
-                    f"{name!r} is no joint with coordinates; there are {sorted(self._at)}."
-                )
-            at = self._at[name][int(velocities)]
-            value = np.atleast_1d(np.asarray(value, float))
-            if value.shape != (len(at),) or not np.all(np.isfinite(value)):
-                raise ValueError(f"{name!r} has {len(at)} of these, all finite; got {value}.")
-            y[at] = value
-        if not velocities:
-            for at in self.tree.turned_y:
-                size = np.linalg.norm(y[at : at + 4])
-                y[at : at + 4] = y[at : at + 4] / size if size > 0 else [1.0, 0, 0, 0]
-        return y
+    def _own(self, given: Mapping[str, Any]) -> Any:
+        taken = sorted({*self.parameters} & {*given})
+        if taken:
+            raise ValueError(f"parameters has {taken}, which are names of the mechanism's own.")
+        return as_args(dict(given), self.parameters["gravity"].dtype)
 
     def state(
         self,
@@ -156,20 +136,20 @@ class Mechanism:
         values: the message names the joint that is open, and by how much.
         """
         positions, velocities = positions or {}, velocities or {}
-        y = self._filled(self._filled(self._guess, guess or {}), positions)
-        z = self._filled(np.zeros(self.tree.nz), velocities, velocities=True)
+        y = filled(self.tree, self._at, self._guess, {**(guess or {}), **positions})
+        z = filled(self.tree, self._at, np.zeros(self.tree.nz), velocities, velocities=True)
         if not self.loops.count and not self.rolling.names:
             return jnp.asarray(y), jnp.asarray(z)
-        args = self.parameters if args is None else args
-        others = self.loops.others
-        closure = Closure(self.tree, self._couplings, others, self.rolling, args, t)
-        y, left = closure.closed(y, self._held(positions))
+        closure = self._closure.at(self.parameters if args is None else args, t)
+        y, states = np.split(y, [self.tree.ny])
+        y, left = closure.closed(y, held(self.tree, self._at, positions))
         if not left <= closure.tolerance:
             raise ValueError(
                 f"The loops at {self._names()} stay open, by {left:.2e} of their size; they can be "
                 "closed by other values of positions, or from another guess."
             )
-        z, left = closure.velocities(y, z, self._held(velocities))
+        z, left = closure.velocities(y, z, held(self.tree, self._at, velocities))
+        y = np.concatenate([y, states])
         if not left <= closure.tolerance * (1 + np.max(np.abs(z), initial=0)):
             raise ValueError(
                 f"The loops at {self._names()} do not allow these velocities, by {left:.2e} of "
@@ -180,11 +160,15 @@ class Mechanism:
     def _names(self) -> list[str]:
         return sorted({*self.loops.names, *self.rolling.names})
 
-    def _held(self, values: Mapping[str, Any]) -> np.ndarray:
-        held = np.zeros(self.tree.nz, bool)
-        for name in values:
-            held[self._at[name][1]] = True
-        return held
+    def by_bodies(self) -> ByBodies:
+        """The same mechanism in coordinates of its bodies, for very many of them.
+
+        **Returns:** a [`jaxspark.multibody.ByBodies`][], with a system and states of its own.
+
+        **Raises:** `ValueError` for what needs coordinates of joints: couplings, screws, armature,
+        controllers with states, prescribed motion.
+        """
+        return ByBodies(self)
 
     def coordinates(self, y: Array) -> dict[str, Array]:
         """Coordinates by the names of joints, of one state or of many, along the last axis."""
@@ -256,21 +240,7 @@ class Mechanism:
 
         A body without lines is drawn from one of its joints to the others.
         """
-        lines = {}
-        for body in self.tree.bodies:
-            for number, points in enumerate(body.lines or self._between_joints(body.name)):
-                name = body.name if number == 0 else f"{body.name} {number + 1}"
-                lines[name] = (body.name, jnp.asarray(points))
-
-        def shape(t: Any, y: Array) -> dict[str, Array]:
-            del t
-            out = {}
-            for name, (body, points) in lines.items():
-                T = self.pose(body, y, args)
-                out[name] = jnp.sum(T[None, :3] * homogeneous(points)[:, None, :], 2)
-            return out
-
-        return shape
+        return shape_of(self, args)
 
     def show(self, y: Any = None, *, args: Any = None, view: Any = (20.0, -60.0)) -> Any:
         """Draw the mechanism at one state: bodies as lines, joints as dots with their names.
@@ -297,11 +267,6 @@ class Mechanism:
         joints = [(x.name, f"{type(x).__name__}, {x.parent} to {x.child}") for x in tree.joints]
         bodies = [(x.name, f"{x.mass:g} kg") for x in tree.bodies]
         return table(repr(self), (), [*bodies, *joints])
-
-    def _between_joints(self, body: str) -> list[np.ndarray]:
-        points = [x.position for x in self.tree.joints if x.parent == body]
-        points += [x.child_position for x in self.tree.joints if x.child == body]
-        return [np.array(points)] if points else []
 
     def _body(self, name: str) -> int:
         numbers = {body.name: k for k, body in enumerate(self.tree.bodies)} | {"ground": -1}

@@ -1,6 +1,5 @@
 """Prescribed motion: coordinates or velocities of a joint as functions of time."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -25,7 +24,7 @@ class Prescribed(Constraint):
     **Raises:** `TypeError` if `motion` is none.
     """
 
-    def __init__(self, name: str, joint: str, motion: Callable[..., Any]):
+    def __init__(self, name: str, joint: str, motion: Any):
         self.name, self.joint = name, joint
         self.motion = require_function(f"motion of {name!r}", motion)
 
@@ -63,7 +62,7 @@ class PrescribedVelocity(Constraint):
 
     holonomic, nonholonomic = False, True
 
-    def __init__(self, name: str, joint: str, velocity: Callable[..., Any]):
+    def __init__(self, name: str, joint: str, velocity: Any):
         self.name, self.joint = name, joint
         self.velocity = require_function(f"velocity of {name!r}", velocity)
 

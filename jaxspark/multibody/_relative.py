@@ -29,7 +29,7 @@ class JointMotion(NamedTuple):
     accelerations: Float[Array, "*times z"]
 
 
-class _Relative(NamedTuple):
+class Relative(NamedTuple):
     """Of a joint's frame on the child in that on the parent, in axes of the latter."""
 
     R: Float[Array, "3 3"]
@@ -60,12 +60,13 @@ def of_cut_joints(tree: Tree, tables: Tables, bodies: Motions) -> dict[str, Join
     for row, number in enumerate(tree.loops):
         joint = tree.joints[number]
         if joint.elements:
-            of = _Relative(*(x[row] for x in parts))
-            out[joint.name] = _motion(joint, tables.args["joints"][joint.name], of)
+            of = Relative(*(x[row] for x in parts))
+            out[joint.name] = joint_motion(joint, tables.args["joints"][joint.name], of)
     return out
 
 
-def _motion(joint: Joint, own: Any, of: _Relative) -> JointMotion:
+def joint_motion(joint: Joint, own: Any, of: Relative) -> JointMotion:
+    """Its coordinates and their rates; `own` are its parameters."""
     kind = joint.elements[0][0]
     if kind in (BALL, FREE):
         turned = (quaternion_of(of.R), of.R.T @ of.w, of.R.T @ of.dw)
@@ -80,17 +81,18 @@ def _motion(joint: Joint, own: Any, of: _Relative) -> JointMotion:
         if how == SHIFT:
             q, v, a = [*q, axis @ of.x], [*v, axis @ of.dx], [*a, axis @ of.ddx]
             continue
-        angle, axis = _turn(joint.element_axis(k), _turns(joint), axes, of.R)
+        angle, axis = turn(joint.element_axis(k), turns(joint), axes, of.R)
         # Axes of a universal joint are perpendicular, and to the product of their rates, too.
         q, v, a = [*q, angle], [*v, axis @ of.w], [*a, axis @ of.dw]
     return JointMotion(jnp.stack(q) + own["zero"], jnp.stack(v), jnp.stack(a))
 
 
-def _turns(joint: Joint) -> int:
+def turns(joint: Joint) -> int:
+    """How many angles it has."""
     return sum(how != SHIFT for _, how in joint.elements)
 
 
-def _turn(which: int, count: int, axes: Array, R: Array) -> tuple[Array, Array]:
+def turn(which: int, count: int, axes: Array, R: Array) -> tuple[Array, Array]:
     """An angle about one of `axes`, and that axis as the joint carries it."""
     first, second, third = axes
     if count == 1:

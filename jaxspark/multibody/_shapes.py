@@ -55,7 +55,7 @@ class Sphere(Shape):
     - `radius`: (m).
     """
 
-    def __init__(self, radius: float):
+    def __init__(self, radius: Any):
         self.radius = _positive("radius", radius)
 
     @property
@@ -79,7 +79,7 @@ class Torus(Shape):
     - `axis`: of the wheel.
     """
 
-    def __init__(self, radius: float, tube: float = 0.0, *, axis: Any = (0.0, 0.0, 1.0)):
+    def __init__(self, radius: Any, tube: Any = 0.0, *, axis: Any = (0.0, 0.0, 1.0)):
         self.radius, self.axis = _positive("radius", radius), unit("axis", axis)
         self.tube = np.asarray(tube, float)
         if not (self.tube.shape == () and 0 <= float(self.tube) < np.inf):
@@ -109,7 +109,7 @@ class Disk(Torus):
     - `radius`: (m); `axis`: of the disk.
     """
 
-    def __init__(self, radius: float, *, axis: Any = (0.0, 0.0, 1.0)):
+    def __init__(self, radius: Any, *, axis: Any = (0.0, 0.0, 1.0)):
         super().__init__(radius, axis=axis)
 
 
@@ -148,7 +148,7 @@ class Convex(Shape):
     **Raises:** `TypeError` if `function` is none; `ValueError` for a size that is not positive.
     """
 
-    def __init__(self, function: Callable[..., Any], *, size: float):
+    def __init__(self, function: Any, *, size: Any):
         self.function = require_function("function", function)
         self.size = float(_positive("size", size))
 

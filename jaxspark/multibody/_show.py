@@ -1,8 +1,14 @@
 """A mechanism at one state, as a picture."""
 
+from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
+
+from ._kinematics import homogeneous
+from ._tree import Tree
 
 
 # Of the size of a mechanism, how thin it is in a direction that is then left out.
@@ -46,3 +52,28 @@ def show(lines: dict[str, np.ndarray], joints: dict[str, np.ndarray], view: Any)
     if len(lines) <= 10:
         axes.legend(fontsize="small")
     return figure
+
+
+def shape_of(mechanism: Any, args: Any) -> Callable[[Any, Array], dict[str, Array]]:
+    """The bodies' lines as a function of the state; see `Mechanism.shape`."""
+    lines = {}
+    for body in mechanism.tree.bodies:
+        for number, points in enumerate(body.lines or _between_joints(mechanism.tree, body.name)):
+            name = body.name if number == 0 else f"{body.name} {number + 1}"
+            lines[name] = (body.name, jnp.asarray(points))
+
+    def shape(t: Any, y: Array) -> dict[str, Array]:
+        del t
+        out = {}
+        for name, (body, points) in lines.items():
+            T = mechanism.pose(body, y, args)
+            out[name] = jnp.sum(T[None, :3] * homogeneous(points)[:, None, :], 2)
+        return out
+
+    return shape
+
+
+def _between_joints(tree: Tree, body: str) -> list[np.ndarray]:
+    points = [x.position for x in tree.joints if x.parent == body]
+    points += [x.child_position for x in tree.joints if x.child == body]
+    return [np.array(points)] if points else []

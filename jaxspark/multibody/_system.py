@@ -44,11 +44,14 @@ class TreeSystem(AbstractStructuredSystem):
     @property
     def v(self) -> Any:
         """The derivatives of the coordinates; `None` if they are the velocities."""
-        return self._v if len(self.tree.turned) else None
+        return self._v if len(self.tree.turned) or self.forces.size else None
 
     def _v(self, t, y, z, args):
-        del t, args
-        return velocity(self.tree, y, z)
+        moved = velocity(self.tree, y, z)
+        if not self.forces.size:
+            return moved
+        args = args.args if isinstance(args, Tables) else args
+        return jnp.concatenate([moved, self.forces.rates(t, y, z, args)])
 
     def p(self, t, y, z, args):
         """The momenta `M z`."""
