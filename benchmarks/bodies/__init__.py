@@ -7,6 +7,7 @@ example-robot-data frax gymnasium playground` or folders named by `JAXSPARK_MODE
 from collections.abc import Callable, Iterator
 
 from .._figures import Figure, topic
+from ._identify import identify
 from ._iftomm import iftomm
 from ._loops import loops
 from ._models import models
@@ -20,6 +21,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "loops": loops,
     "iftomm": iftomm,
     "speed": speed,
+    "identify": identify,
 }
 
 figures, smoke = topic(PARTS)

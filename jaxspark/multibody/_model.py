@@ -128,7 +128,9 @@ def _torque(channel: Channel) -> Callable[..., Any]:
 def _drawn(mechanism: Mechanism) -> dict[str, Any]:
     """Points of the bodies' lines, and which of them are joined."""
     joined, count = [], 0
-    for lines in mechanism.shape()(None, mechanism.state()[0]).values():
+    for lines in mechanism.shape()(
+        None, jnp.asarray(mechanism._guess[: mechanism.tree.ny])
+    ).values():
         joined += [(count + k, count + k + 1) for k in range(len(lines) - 1)]
         count += len(lines)
 
