@@ -11,6 +11,7 @@ from ._identify import identify
 from ._iftomm import iftomm
 from ._loops import loops
 from ._models import models
+from ._rolling import rolling
 from ._speed import speed
 from ._trees import trees
 
@@ -20,6 +21,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "trees": trees,
     "loops": loops,
     "iftomm": iftomm,
+    "rolling": rolling,
     "speed": speed,
     "identify": identify,
 }
