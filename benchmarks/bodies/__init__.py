@@ -7,10 +7,13 @@ example-robot-data frax gymnasium playground` or folders named by `JAXSPARK_MODE
 from collections.abc import Callable, Iterator
 
 from .._figures import Figure, topic
+from ._gradients import gradients
 from ._identify import identify
 from ._iftomm import iftomm
+from ._lines import lines
 from ._loops import loops
 from ._models import models
+from ._random import random
 from ._rolling import rolling
 from ._speed import speed
 from ._trees import trees
@@ -22,6 +25,9 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "loops": loops,
     "iftomm": iftomm,
     "rolling": rolling,
+    "random": random,
+    "gradients": gradients,
+    "lines": lines,
     "speed": speed,
     "identify": identify,
 }
