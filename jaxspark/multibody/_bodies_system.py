@@ -99,7 +99,7 @@ def _require_possible(tree: Tree, constraints: Sequence[Constraint], elements: A
             what = "a pitch" if joint.pitch else "armature"
             raise ValueError(
                 f"{joint!r} has {what}, for which there are no equations between two bodies: use "
-                'formulation="joints".'
+                "the mechanism's own system."
             )
     for element in (*constraints, *elements):
         own = getattr(element, "size", 0) or (
@@ -108,5 +108,5 @@ def _require_possible(tree: Tree, constraints: Sequence[Constraint], elements: A
         if own or len(getattr(element, "bodies", ())) > 2:
             raise ValueError(
                 f"{element!r} needs coordinates of joints, or acts between more than two bodies: "
-                'use formulation="joints".'
+                "use the mechanism's own system."
             )
