@@ -148,6 +148,12 @@ def test_every_public_name_has_an_example():
     assert len({name.lower() for name in wanted}) == len(wanted)
 
 
+@pytest.mark.parametrize("room", reference_pages.GROUPS)
+def test_every_name_is_in_one_group(room):
+    grouped = [name for names in reference_pages.GROUPS[room].values() for name in names]
+    assert sorted(grouped) == sorted(reference_pages.public(room))
+
+
 def test_every_message_has_a_section():
     assert not error_coverage.missing(ROOT / "jaxspark", DOCS / "errors")
 

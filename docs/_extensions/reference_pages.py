@@ -12,6 +12,30 @@ ROOMS = (
     "jaxspark.batch", "jaxspark.diagnostics", "jaxspark.pictures", "jaxspark.multibody",
     "jaxspark.symbolic", "jaxspark.fit", "jaxspark.diffrax",
 )  # fmt: skip
+# Of a room with many names what belongs together; each name is in one group.
+GROUPS = {
+    "jaxspark.multibody": {
+        "Bodies and joints": (
+            "Mechanism", "Body", "Joint", "Revolute", "Prismatic", "Cylindrical", "Screw",
+            "Universal", "Spherical", "Planar", "Free", "Weld", "PointOnLine", "PointOnPlane",
+        ),
+        "Constraints beside joints": (
+            "Coupling", "Gear", "RackAndPinion", "Belt", "Distance", "PointOnSurface", "Rolling",
+            "KnifeEdge", "Shape", "Sphere", "Disk", "Torus", "Ellipsoid", "Convex", "Prescribed",
+            "PrescribedVelocity", "Holonomic", "Nonholonomic",
+        ),
+        "Forces": (
+            "Motor", "Controller", "Spring", "Bushing", "PointForce", "BodyForce",
+            "PenaltyContact", "Force",
+        ),
+        "Results": ("Results", "BodyMotion", "JointMotion", "Wrench", "angles"),
+        "Files and identification": (
+            "load", "save", "sites", "Place", "sensors", "model", "identify", "Identification",
+            "base_parameters", "BaseParameters", "regressor", "log_cholesky", "from_log_cholesky",
+        ),
+        "Coordinates of bodies": ("ByBodies",),
+    },
+}  # fmt: skip
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
 
 
@@ -119,6 +143,17 @@ def page(name, value):
     return "\n".join(parts)
 
 
+def listed(room, files):
+    """The pages of a room, group by group: every file once."""
+    groups = GROUPS.get(room, {"": [name.rpartition(".")[2] for name in files]})
+    parts = []
+    for title, names in groups.items():
+        lines = "\n".join(f"names/{files[f'{room}.{name}']}" for name in names)
+        toctree = f"```{{toctree}}\n:maxdepth: 1\n\n{lines}\n```\n"
+        parts.append(f"## {title}\n\n{toctree}" if title else toctree)
+    return "\n".join(parts)
+
+
 def write(app):
     folder = pathlib.Path(app.srcdir) / "reference" / "names"
     folder.mkdir(parents=True, exist_ok=True)
@@ -127,17 +162,17 @@ def write(app):
         wanted[f"{stem(name, value)}.md"] = page(name, value)
     for room in ROOMS:
         module = importlib.import_module(room)
-        own = [name for name in wanted if name.removesuffix(".md").rpartition(".")[0] == room]
-        listed = "\n".join(f"names/{name.removesuffix('.md')}" for name in own)
+        own = {
+            name: stem(name, value)
+            for name, value in pages().items()
+            if name.rpartition(".")[0] == room
+        }
         also = sorted(
             homes for name, value in public(room).items()
             if (homes := home()[id(value)]) != f"{room}.{name}"
         )  # fmt: skip
         elsewhere = ", ".join(f"{{py:obj}}`{name}`" for name in also)
-        text = (
-            f"# {room}\n\n{of_docstring(inspect.getdoc(module) or '')}\n\n"
-            f"```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
-        )
+        text = f"# {room}\n\n{of_docstring(inspect.getdoc(module) or '')}\n\n" + listed(room, own)
         if elsewhere:
             text += f"\nHere, too: {elsewhere}.\n"
         wanted[f"../{room}.md"] = text
