@@ -60,7 +60,7 @@ class Closure:
         return self._plain(y)
 
     def rates(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`gdot` and `k` at velocities, and their Jacobian."""
+        """`gdot` and `k` at velocities, over the sizes of what they compare, and their Jacobian."""
         return self._rates(y, z)
 
     def velocities(
@@ -134,14 +134,7 @@ def _functions(
         at = places(tree, tables, y)
         still = _still(tree, y)
         g, C = loops.positions(t, tables, at.T, y), loops.jacobian(t, tables, at, still)
-        lengths = (at.T[:, :3, 3], tables.phi[:, :3], tables.offset)
-        size = jnp.max(jnp.stack([jnp.max(jnp.abs(x), initial=0) for x in lengths]))
-        size = jnp.where(size > 0, size, 1)
-        angles = 1 + jnp.max(jnp.abs(y), initial=0)
-        of_joints = jnp.where(tables.phi[:, 3] > 0, size, 1)
-        of_others = [angles if x.joint else size for x in loops.others.of_rows]
-        scalars = [angles] * len(loops.couplings) + of_others
-        sizes = jnp.concatenate([of_joints, jnp.asarray(scalars, y.dtype).reshape(-1)])
+        sizes = _sizes(loops, tables, at.T, y, loops.others.of_rows)
         return g / sizes, C / sizes[:, None]
 
     def bound(args, t):
@@ -149,6 +142,17 @@ def _functions(
         return lambda y: _arrays(both(jnp.asarray(t, jnp.asarray(y).dtype), y, tables))
 
     return bound
+
+
+def _sizes(loops: Loops, tables: Tables, T: Array, y: Array, others: Sequence[Any]) -> Array:
+    """Of what each row compares: the largest length, of directions 1, of angles the largest."""
+    lengths = (T[:, :3, 3], tables.phi[:, :3], tables.offset)
+    size = jnp.max(jnp.stack([jnp.max(jnp.abs(x), initial=0) for x in lengths]))
+    size = jnp.where(size > 0, size, 1)
+    angles = 1 + jnp.max(jnp.abs(y), initial=0)
+    of_joints = jnp.where(tables.phi[:, 3] > 0, size, 1)
+    scalars = [angles] * len(loops.couplings) + [angles if x.joint else size for x in others]
+    return jnp.concatenate([of_joints, jnp.asarray(scalars, y.dtype).reshape(-1)])
 
 
 def _arrays(values: Any) -> Any:
@@ -166,7 +170,9 @@ def _velocities(
         moving = Moving(y, z, rates(tree, at.S, z).V)
         C = [loops.jacobian(t, tables, at, moving), *rolling.jacobian(t, tables, at, moving)]
         b = [loops.rates(t, tables, at, moving, C[0]), *rolling.rates(t, tables, at, moving)]
-        return jnp.concatenate(b), jnp.concatenate(C)
+        every = [*loops.others.of_rows, *rolling.of_rows]
+        sizes = _sizes(loops, tables, at.T, y, every)
+        return jnp.concatenate(b) / sizes, jnp.concatenate(C) / sizes[:, None]
 
     def bound(args, t):
         tables = tabulated(args)
