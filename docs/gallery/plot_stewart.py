@@ -2,20 +2,20 @@
 Stewart platform
 ================
 
-Six legs of prescribed lengths carry a platform. Its pose, with a quaternion, follows from them.
+Six legs of prescribed lengths carry a platform: each is a universal joint, a slide and a spherical
+joint. The pose of the platform follows.
 """
 
 import jax
 import jax.numpy as jnp
 
 import jaxspark
-from jaxspark import pictures
+from jaxspark import multibody as mb, pictures
 
 
 jax.config.update("jax_enable_x64", True)
 
-INERTIA = jnp.array([0.1, 0.1, 0.2])  # of a platform of 1 kg
-PHASES = jnp.arange(6) * jnp.pi / 3
+PHASES, UP = jnp.arange(6) * jnp.pi / 3, jnp.array([0.0, 0.0, 1.2])
 
 
 def hexagon(radius, spread):
@@ -23,47 +23,28 @@ def hexagon(radius, spread):
     return jnp.stack([radius * jnp.cos(angle), radius * jnp.sin(angle), 0 * angle], 1)
 
 
+def stroke(k):  # m, from the middle of its way
+    return lambda t, args: 0.12 * jnp.sin(2.0 * t + 2 * PHASES[k] * (1 + (k // 2 == 1)))
+
+
 FEET, CORNERS = hexagon(1.0, 0.35), hexagon(0.6, -0.35)
-
-
-def rotate(q, x):  # from the platform's frame
-    a, u = q[0], q[1:]
-    return x + 2 * jnp.cross(u, jnp.cross(u, x) + a * x)
-
-
-def ends(y):
-    return y[:3] + jax.vmap(rotate, (None, 0))(y[3:], CORNERS)
-
-
-def velocity(t, y, z, args):
-    a, u, w = y[3], y[4:], z[3:]
-    return jnp.concatenate([z[:3], 0.5 * jnp.append(-jnp.dot(u, w), a * w + jnp.cross(u, w))])
-
-
-def legs(t, y, args):
-    lengths = 1.3 + 0.15 * jnp.sin(2.0 * t + 2 * PHASES * jnp.array([1, 1, 2, 2, 1, 1]))
-    return jnp.linalg.norm(ends(y) - FEET, axis=1) - lengths
-
-
-def force(t, y, z, args):
-    return jnp.append(jnp.array([0.0, 0.0, -9.81]), jnp.cross(INERTIA * z[3:], z[3:]))
-
-
-def momenta(t, y, z, args):
-    return jnp.append(z[:3], INERTIA * z[3:])
-
-
-platform = jaxspark.ConstrainedSystem(force, v=velocity, p=momenta, g=legs)
-start = jaxspark.project(
-    platform, 0.0, jnp.array([0.0, 0.0, 1.2, 1.0, 0.0, 0.0, 0.0]), jnp.zeros(6)
-)
-motion = jaxspark.solve(platform, start.y, start.z, t1=jnp.pi, ts=jnp.linspace(0, jnp.pi, 121))
-
-
-def shape(t, y):
-    tops = ends(y)
-    legs = {f"leg {i}": jnp.stack([FEET[i], tops[i]]) for i in range(6)}
-    return {"platform": tops[jnp.arange(7) % 6], **legs}
-
-
-film = pictures.animate(motion, shape, seconds=4, fps=15, pixels=280)
+rim = CORNERS[jnp.arange(7) % 6]
+bodies, joints, drives = [mb.Body("platform", 10.0, inertia=(0.9, 0.9, 1.8), lines=[rim])], [], []
+for k in range(6):
+    leg = CORNERS[k] + UP - FEET[k]
+    half, along = leg / 2, leg / jnp.linalg.norm(leg)
+    inertia = 0.005 * (jnp.eye(3) - jnp.outer(along, along))
+    for name in (f"lower {k}", f"upper {k}"):
+        bodies.append(mb.Body(name, 0.2, com=half / 2, inertia=inertia, lines=[[0 * half, half]]))
+    low, up, across = f"lower {k}", f"upper {k}", jnp.cross(along, UP)
+    at = {"position": FEET[k], "axis": across, "second": jnp.cross(along, across)}
+    joints.append(mb.Universal(f"foot {k}", "ground", low, **at))
+    joints.append(mb.Prismatic(f"leg {k}", low, up, position=half, axis=along))
+    end = {"position": half, "child_position": CORNERS[k]}
+    joints.append(mb.Spherical(f"top {k}", up, "platform", **end))
+    drives.append(mb.Prescribed(f"drive {k}", f"leg {k}", stroke(k)))
+platform = mb.Mechanism(bodies, joints, constraints=drives)
+y0, z0 = platform.state()
+times = jnp.linspace(0, jnp.pi, 121)
+motion = jaxspark.solve(platform.system, y0, z0, platform.parameters, t1=jnp.pi, ts=times)
+film = pictures.animate(motion, platform.shape(), seconds=4, fps=15, pixels=280)
