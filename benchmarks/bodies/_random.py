@@ -14,7 +14,7 @@ from jaxspark import multibody
 from .._figures import at_least, at_most, Figure, note
 
 
-TOPOLOGIES, DRAWS, SECONDS = 25, 20, 0.2
+TOPOLOGIES, DRAWS, SECONDS = 10, 50, 0.2
 MOTION, RESIDUAL = 1e-9, 1e-12
 TIGHT = {"rtol": 1e-11, "atol": 1e-11, "throw": False}
 JOINTS = (
