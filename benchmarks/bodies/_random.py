@@ -158,10 +158,14 @@ def _compared(rng: np.random.Generator, draws: int) -> Compared:
         good = (one.t1 == SECONDS) & (two.t1 == SECONDS)
         return jnp.max(jnp.abs(jnp.stack(apart))), residual, good
 
-    found = []
-    for draw in range(draws):
-        args = _drawn(rng, ours, draw == 0)
-        y, z = ours.state(args=args)
+    found: list[list[float]] = []
+    while len(found) < draws:
+        args = _drawn(rng, ours, not found)
+        try:
+            y, z = ours.state(args=args)
+        except ValueError:
+            # These lengths do not close the loop: others are drawn.
+            continue
         z = jnp.asarray(rng.normal(size=z.size))
         found.append([float(x) for x in ends(y, z, args)])
     apart, residual, ended = np.array(found).T
