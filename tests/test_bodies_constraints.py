@@ -400,6 +400,59 @@ def test_errors(words):
         ERRORS[words]()
 
 
+def test_drives_that_part_later_are_not_averaged():
+    """At the start they agree with the gear in places and velocities; later they do not."""
+    bodies = [mb.Body(name, 1.0, inertia=0.1) for name in "ab"]
+    drive = lambda t, args: 1 - jnp.cos(t)
+    mechanism = mb.Mechanism(
+        bodies, [mb.Revolute(f"j{x}", "ground", x) for x in "ab"],
+        constraints=[
+            mb.Gear("g", "ja", "jb", ratio=1),
+            *(mb.Prescribed(f"p{x}", f"j{x}", drive) for x in "ab"),
+        ],
+    )  # fmt: skip
+    assert mechanism.loops.count == 3
+    y, z = mechanism.state()
+    with pytest.raises(jaxspark.SolveError):
+        jaxspark.solve(mechanism.system, y, z, mechanism.parameters, t1=1.0)
+
+
+def test_the_ratio_of_a_gear_is_a_parameter():
+    mechanism = mb.Mechanism(
+        [mb.Body(name, 1.0, inertia=inertia) for name, inertia in (("a", 0.3), ("b", 0.7))],
+        [mb.Revolute(f"j{x}", "ground", x) for x in "ab"],
+        constraints=[mb.Gear("teeth", "jb", "ja", ratio=0.25)], gravity=(0, 0, 0),
+        forces=[mb.Motor("drive", "ja", lambda t, q, z, args: jnp.full_like(q, 2.0))],
+    )  # fmt: skip
+    y, z = mechanism.state()
+
+    def turned(polynomial):
+        args = mechanism.parameters | {"constraints": {"teeth": {"polynomial": polynomial}}}
+        of = jaxspark.multipliers(mechanism.system, 0.0, y, z, args)
+        return of.zdot[0]
+
+    at = mechanism.parameters["constraints"]["teeth"]["polynomial"]
+    slope = jax.grad(turned)(at)[1]
+    total = 0.3 + 0.7 * 0.25**2
+    assert abs(float(turned(at)) - 2.0 / total) <= 1e-12
+    assert abs(float(slope) - 2.0 * 2 * 0.7 * 0.25 / total**2) <= 1e-10
+
+
+def test_functions_of_any_size_are_kept():
+    """A surface whose function is small is no equation that says nothing."""
+    mechanism = mb.Mechanism(
+        BALL, FREE,
+        constraints=[
+            mb.PointOnSurface("low", "ground", "ball", lambda x, args: 1e-9 * (x[2] - 0.5)),
+            mb.PointOnSurface("side", "ground", "ball", lambda x, args: 1e3 * x[0]),
+        ],
+        guess=START,
+    )  # fmt: skip
+    assert mechanism.loops.count == 2
+    y, _ = mechanism.state()
+    assert abs(float(y[2]) - 0.5) <= 1e-12 and abs(float(y[0])) <= 1e-12
+
+
 def test_what_is_prescribed_twice_is_not_dropped():
     """The second motion contradicts the first: its row says something, although no coordinate."""
     drives = [

@@ -24,11 +24,11 @@ def chain():
     joints = [
         mb.Free("free", "ground", "a"),
         mb.Spherical("ball", "a", "b", position=(0.3, 0.1, 0), damping=0.1, **PLACE),
-        mb.Revolute("hinge", "c", "b", axis=(1, 2, -1), stiffness=3.0, rest=0.2, **PLACE),
+        mb.Revolute("hinge", "c", "b", axis=(1, 2, -1), damping=0.2, **PLACE),
         mb.Prismatic("slide", "c", "d", axis=(0, 1, 1), stiffness=40.0, damping=0.3),
         mb.Universal("cross", "d", "e", axis=(0, 0, 1), second=(1, 0, 0), damping=0.2, **PLACE),
         mb.Planar("plane", "e", "f", damping=(0.1, 0.2, 0.3), **PLACE),
-        mb.Cylindrical("sleeve", "f", "g", stiffness=(3.0, 2.0), **PLACE),
+        mb.Cylindrical("sleeve", "f", "g", stiffness=(3.0, 0.0), rest=0.1, **PLACE),
         mb.Weld("weld", "g", "h", position=(0.3, 0, 0)),
     ]
     return mb.Mechanism(
@@ -136,7 +136,60 @@ def test_a_four_bar_moves_alike_and_its_gradient_too():
 
 
 LONG = mb.Body("bar", 1.0, inertia=0.1)
+
+
+def test_rolling_on_planes_of_several_directions():
+    """One group of equations, with the tangents of each plane."""
+    mechanism = mb.Mechanism(
+        [body("a"), body("b")], [mb.Free("A", "ground", "a"), mb.Free("B", "ground", "b")],
+        constraints=[
+            mb.Rolling("floor", "ground", "a", mb.Sphere(1.0)),
+            mb.Rolling("wall", "ground", "b", mb.Sphere(1.0), normal=(2, 0, 0)),
+        ],
+    )  # fmt: skip
+    y = jnp.zeros(14).at[np.array([2, 7])].set(1.0).at[np.array([3, 10])].set(1.0)
+    z = jnp.zeros(12).at[np.array([7, 8])].set(jnp.array([3.0, 2.0]))
+    other = mechanism.by_bodies()
+    slip = other.system.k(0.0, *other.of_joints(y, z), other.parameters)
+    assert abs(float(jnp.linalg.norm(slip[0][1])) - np.sqrt(13.0)) <= 1e-14
+    assert (
+        largest_difference(
+            jnp.concatenate(list(slip[0])),
+            mechanism.system.k(jnp.zeros(()), y, z, mechanism.parameters),
+        )
+        <= 1e-14
+    )
+
+
+def test_classes_of_forces_of_ones_own():
+    class Push(mb.Force):
+        def __init__(self, name, on, size):
+            self.name, self.bodies, self.size_of = name, (on,), size
+
+        def wrenches(self, t, at, motion, own, args):
+            x = jnp.append(at[0][:3, 3], 1.0)
+            return (jnp.outer(jnp.array([self.size_of, 0.0, 0.0]), x),)
+
+    mechanism = mb.Mechanism(
+        [body("a"), body("b")], [mb.Free("A", "ground", "a"), mb.Free("B", "ground", "b")],
+        forces=[Push("one", "a", 1.0), Push("two", "b", 5.0)],
+    )  # fmt: skip
+    other = mechanism.by_bodies()
+    f = other.system.f(0.0, *other.state(), other.parameters)
+    assert largest_difference(f[:, 0], np.array([1.0, 5.0])) <= 1e-14
+
+
+def test_equal_constraints_are_redundant():
+    rods = [mb.Distance(name, "ground", "a", length=1.0) for name in "pq"]
+    mechanism = mb.Mechanism(
+        [body("a")], [mb.Free("A", "ground", "a")], constraints=rods,
+        guess={"A": [1.0, 0, 0, 1, 0, 0, 0]},
+    )  # fmt: skip
+    assert mechanism.loops.count == 1 and mechanism.by_bodies().redundant
+
+
 ERRORS = {
+    "has a spring that turns": ([mb.Revolute("a", "ground", "bar", stiffness=2.0)], {}),
     "has armature": ([mb.Revolute("a", "ground", "bar", armature=0.1)], {}),
     "has a pitch": ([mb.Screw("a", "ground", "bar", pitch=0.1)], {}),
     "is for coordinates of joints": (

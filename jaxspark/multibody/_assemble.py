@@ -44,6 +44,9 @@ class Closure:
         self._aligned: Any = _functions(tree, aligned, _tabulated(tree, aligned))
         self._rates: Any = _velocities(tree, self.loops, rolling, tabulated)
         self._rate = jax.jit(lambda y, z: velocity(tree, y, z))
+        functions = [False] * (len(self.loops.names) - len(others.names))
+        self.rheonomic = np.array(functions + [x.rheonomic for x in others.of_rows], bool)
+        self.of_functions = np.array(functions + [True] * len(others.names), bool)
         eps = float(np.finfo(jnp.zeros(()).dtype).eps)
         # Of double precision 9e-12, 4e-16 and 1e-8.
         self.tolerance, self.rounding, self.rank = 0.25 * eps ** (2 / 3), 2 * eps, 0.67 * eps**0.5
@@ -189,7 +192,8 @@ def independent_rows(closure: Closure, y: np.ndarray) -> np.ndarray | None:
     """Combinations of rows that say something; `None` where all rows do.
 
     Of a planar loop in space some rows, in constant combinations, hold whatever the coordinates
-    are. They are what all Jacobians at several closed configurations have no part in.
+    are. They are what all Jacobians at several closed configurations have no part in. Rows that may
+    depend on time are all kept: what holds at one time need not at another.
 
     **Arguments:**
 
@@ -197,16 +201,13 @@ def independent_rows(closure: Closure, y: np.ndarray) -> np.ndarray | None:
 
     **Raises:** `ValueError` if the loops do not close from near the guess.
     """
-    nz, rank_at = closure.tree.nz, closure.rank
+    nz, kept_always = closure.tree.nz, closure.rheonomic
     free, rng, jacobians = np.zeros(nz, bool), np.random.default_rng(0), []
     for trial in range(TRIALS):
         start = y if trial == 0 else closure.moved(y, SPREAD * rng.normal(size=nz))
         closed, left = closure.closed(start, free)
-        if left <= closure.tolerance:
-            C = closure(closed)[1]
-            # What depends on time says something, even where no coordinate does.
-            drift = closure.rates(closed, np.zeros(nz))[0][: len(C), None]
-            jacobians.append(np.concatenate([C, drift], 1))
+        if left <= closure.tolerance and np.all(np.isfinite(closure(closed)[1])):
+            jacobians.append(closure(closed)[1][~kept_always])
         if len(jacobians) == SEVERAL:
             break
     if not jacobians:
@@ -214,9 +215,33 @@ def independent_rows(closure: Closure, y: np.ndarray) -> np.ndarray | None:
             "The loops do not close from coordinates near the guess; give guess={joint: value} "
             "nearer to a configuration that is possible."
         )
+    kept = _independent(jacobians, closure.rank, closure.of_functions[~kept_always])
+    if kept is None or not np.any(kept_always):
+        return kept
+    out = np.zeros((len(kept) + np.sum(kept_always), len(kept_always)))
+    out[: len(kept), ~kept_always] = kept
+    out[len(kept) :, kept_always] = np.eye(np.sum(kept_always))
+    return out
+
+
+def _independent(
+    jacobians: Sequence[np.ndarray], rank_at: float, of_functions: np.ndarray
+) -> np.ndarray | None:
+    """The combinations, of the Jacobians at several configurations; `None` keeps all rows.
+
+    - `of_functions`: which rows are functions of the user, whose size says nothing.
+    """
     together = np.concatenate(jacobians, axis=1)
     if not together.size:
         return np.zeros((0, len(together)))
+    sizes = np.linalg.norm(together, axis=1)
+    scales = np.where(of_functions & (sizes > rank_at**1.5 * np.max(sizes)), sizes, 1)
+    kept = _combinations([C / scales[:, None] for C in jacobians], rank_at)
+    return None if kept is None else kept / scales[None, :]
+
+
+def _combinations(jacobians: Sequence[np.ndarray], rank_at: float) -> np.ndarray | None:
+    together = np.concatenate(jacobians, axis=1)
     U, size, _ = np.linalg.svd(together)
     rank = int(np.sum(size > rank_at * size[0]))
     ranks = [np.linalg.matrix_rank(C, rank_at * np.linalg.norm(C, 2)) for C in jacobians]

@@ -192,6 +192,10 @@ def _alike(elements: Sequence[Any]) -> list[list[Any]]:
     """Groups of elements that differ in numbers alone."""
     groups: dict[Any, list[Any]] = {}
     for x in elements:
+        if not type(x).__module__.startswith("jaxspark."):
+            # Of a class of the user's own nothing is known but its functions.
+            groups[id(x)] = [x]
+            continue
         functions = tuple(id(f) for f in vars(x).values() if callable(f))
         own = getattr(x, "shape", None)
         shape = (type(own), *(id(f) for f in vars(own).values() if callable(f))) if own else ()

@@ -21,7 +21,7 @@ from ._bodies_groups import Parts, Prepared
 from ._bodies_parts import mass, velocity, weight
 from ._constraint import Constraint
 from ._force import Force
-from ._joints import GROUND
+from ._joints import AXIS, GROUND, SHIFT
 from ._motors import Motor
 from ._tree import Tree
 
@@ -100,6 +100,12 @@ def _require_possible(tree: Tree, constraints: Sequence[Constraint], elements: A
             raise ValueError(
                 f"{joint!r} has {what}, for which there are no equations between two bodies: use "
                 "the mechanism's own system."
+            )
+        turning = [kind == AXIS and how != SHIFT for kind, how in joint.elements]
+        if any(k and x for k, x in zip(turning, joint.stiffness, strict=False)):
+            raise ValueError(
+                f"{joint!r} has a spring that turns, and bodies do not know how often: use the "
+                "mechanism's own system, or a Bushing or Spring."
             )
     for element in (*constraints, *elements):
         own = getattr(element, "size", 0) or (

@@ -30,6 +30,8 @@ class ByBodies:
     solved joint by joint, so that the cost of a step grows like the number of bodies; in joint
     coordinates like its cube, but from a much smaller start.
 
+    Angles of joints are between -pi and pi, those that motors get, too.
+
     Made by [`jaxspark.multibody.Mechanism.by_bodies`][].
 
     **Attributes:**
@@ -137,4 +139,7 @@ def _closing(loops: Loops) -> tuple[dict[str, np.ndarray], bool]:
             mixed = True
             continue
         closing[loops.tree.joints[number].name] = loops.kept[np.ix_(here, own)]
-    return closing, mixed
+    # Constraints beside joints are all kept: where some of them say nothing, they are redundant.
+    others = loops.kept[:, len(loops.rows) :]
+    mixed = mixed or np.linalg.matrix_rank(others) < others.shape[1]
+    return closing, bool(mixed)

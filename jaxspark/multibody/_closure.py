@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._blocks import take
+from ._constraint import array
 from ._joints import aligned_rows, rows
 from ._kinematics import Places, products, Rates
 from ._rows import Moving, Rows
@@ -50,8 +51,13 @@ class Coupling:
         if self.polynomial.ndim != 1 or not np.all(np.isfinite(self.polynomial)):
             raise ValueError(f"polynomial of {name!r} must be a vector of finite coefficients.")
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """By name, as arrays."""
+        return {"polynomial": array(self.polynomial)}
+
     def __repr__(self) -> str:
-        return f"Coupling({self.name!r}, {self.first!r}, {self.second!r})"
+        return f"{type(self).__name__}({self.name!r}, {self.first!r}, {self.second!r})"
 
 
 class Loops:
@@ -152,15 +158,18 @@ class Loops:
         e, x, origin = self._ends(tables, T)
         far = jnp.sum(e * (x[:, :3] - origin * x[:, 3:]), 1)
         own = jnp.sum(tables.eps * tables.offset, 1) * x[:, 3]
-        parts = [far - own - jnp.asarray(self.targets, y.dtype), *self._coupled(y, None, None)]
+        parts = [
+            far - own - jnp.asarray(self.targets, y.dtype),
+            *self._coupled(tables, y, None, None),
+        ]
         parts += self.others.positions(t, tables, T, y)
         return self._combined(jnp.concatenate(parts))
 
-    def _coupled(self, y: Array, z: Any, s: Any) -> list[Array]:
+    def _coupled(self, tables: Tables, y: Array, z: Any, s: Any) -> list[Array]:
         """Residuals of couplings; with `z` their second derivatives, with `s` in place of `z'`."""
         out = []
         for coupling, at in zip(self.couplings, self.at, strict=True):
-            p = coupling.polynomial[::-1]
+            p = _coefficients(coupling, tables, y.dtype)
             first, second = at[0], (at[1] if len(at) > 1 else None)
             x = jnp.zeros((), y.dtype) if second is None else y[second[0]]
             if z is None:
@@ -168,7 +177,7 @@ class Loops:
             else:
                 value = s[first[1]]
                 if second is not None:
-                    slope, bend = _polynomial(np.polyder(p), x), _polynomial(np.polyder(p, 2), x)
+                    slope, bend = _polynomial(_derivative(p), x), _polynomial(_derivative(p, 2), x)
                     value = value - slope * s[second[1]] - bend * z[second[1]] ** 2
             out.append(value[None])
         return out
@@ -184,7 +193,7 @@ class Loops:
         for coupling, at in zip(self.couplings, self.at, strict=True):
             row = jnp.zeros(self.tree.nz, y.dtype).at[at[0][1]].set(1)
             if len(at) > 1:
-                p = np.polyder(coupling.polynomial[::-1])
+                p = _derivative(_coefficients(coupling, tables, y.dtype))
                 row = row.at[at[1][1]].add(-_polynomial(p, y[at[1][0]]))
             parts.append(row[None])
         parts += self.others.jacobian(t, tables, places, moving)
@@ -219,13 +228,25 @@ class Loops:
         D = V_b - V_a
         E = A_b - A_a - products(V_a[:, :, :3], D) + products(D[:, :, :3], V_b)
         far = jnp.sum(e * jnp.sum(E * x[:, None, :], 2), 1)
-        parts = [far, *self._coupled(moving.y, on * moving.z, u)]
+        parts = [far, *self._coupled(tables, moving.y, on * moving.z, u)]
         parts += self.others.accelerations(t, on, tables, places, rates.A, moving, u)
         return self._combined(jnp.concatenate(parts))
 
 
-def _polynomial(p: np.ndarray, x: Array) -> Array:
+def _coefficients(coupling: Coupling, tables: Tables, dtype: Any) -> Array:
+    own = tables.args["constraints"].get(coupling.name, coupling.parameters)
+    return jnp.asarray(own["polynomial"], dtype)
+
+
+def _derivative(p: Array, times: int = 1) -> Array:
+    for _ in range(times):
+        p = p[1:] * jnp.asarray(np.arange(1, p.size), p.dtype) if p.size > 1 else jnp.zeros_like(p)
+    return p
+
+
+def _polynomial(p: Array, x: Array) -> Array:
+    """By Horner's rule, with the coefficient of the constant first."""
     value = jnp.zeros((), x.dtype)
-    for coefficient in p:
-        value = value * x + jnp.asarray(coefficient, x.dtype)
+    for k in reversed(range(p.size)):
+        value = value * x + p[k]
     return value

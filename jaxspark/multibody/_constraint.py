@@ -18,6 +18,7 @@ class Constraint:
     - `bodies`: names of bodies whose transforms `positions` and `rates` get, in this order.
     - `joint`: the name of a joint, whose coordinates they get instead; `None` for bodies.
     - `holonomic`, `nonholonomic`: whether it has equations of these kinds.
+    - `rheonomic`: whether its holonomic equations may depend on time.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Constraint:
     joint: str | None = None
     holonomic: bool = True
     nonholonomic: bool = False
+    rheonomic: bool = True
 
     @property
     def parameters(self) -> dict[str, Any]:

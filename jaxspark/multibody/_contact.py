@@ -21,7 +21,7 @@ from jaxtyping import Array
 
 from ._constraint import array, Constraint, require_function
 from ._distance import in_frame, point
-from ._joints import basis, unit, vector
+from ._joints import unit, vector
 from ._rotations import transform
 from ._shapes import root, Shape
 
@@ -31,8 +31,9 @@ class Rolling(Constraint):
 
     **Arguments:**
 
-    - `name`: by which its parameters and multipliers are known: of its one holonomic equation the
-        normal force with the opposite sign (N), of the others the forces along the surface.
+    - `name`: by which its parameters and multipliers are known: that of its one holonomic equation
+        is the normal force (N), those of the others are forces along the surface on the child, all
+        with the opposite sign. `mechanism.results` has them in known axes.
     - `parent`, `child`: names of bodies, or `"ground"`.
     - `shape`: of the child: a [`jaxspark.multibody.Sphere`][], [`jaxspark.multibody.Disk`][],
         [`jaxspark.multibody.Torus`][], [`jaxspark.multibody.Ellipsoid`][] or
@@ -47,7 +48,7 @@ class Rolling(Constraint):
     **Raises:** `TypeError` if `shape` or `surface` is none.
     """
 
-    nonholonomic = True
+    nonholonomic, rheonomic = True, False
 
     def __init__(
         self,
@@ -95,7 +96,7 @@ class Rolling(Constraint):
         R = jnp.sum(at[0][:3, :3, None] * at[1][:3, None, :3], 0)
         origin = in_frame(at[0], point(at[1], own["child_position"]))
         if self.surface is None:
-            n = own["normal"]
+            n = _normalised(own["normal"])
             x = origin + self._support(R, -n, own, args)
             return x, jnp.sum(n * (x - own["position"])), n
         normal = lambda x: _normalised(jax.grad(lambda x: self._value(x, args))(x))
@@ -130,10 +131,6 @@ class Rolling(Constraint):
         x = point(at[0], x)
         slip = jnp.sum((motion[1] - motion[0]) * jnp.append(x, jnp.ones_like(x[:1]))[None, :], 1)
         slip = jnp.sum(at[0][:3, :3] * slip[:, None], 0)
-        if self.surface is None:
-            along = jnp.asarray(basis(self.normal)[:2], x.dtype)
-            along = along - jnp.sum(along * n[None, :], 1)[:, None] * n[None, :]
-            return jnp.sum(along * slip[None, :], 1)
         first, second = tangents(n)
         return jnp.stack([jnp.sum(first * slip), jnp.sum(second * slip)])
 

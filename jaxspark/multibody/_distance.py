@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from ._constraint import array, Constraint, require_function
@@ -35,6 +36,8 @@ class Distance(Constraint):
     **Raises:** `ValueError` if the length is not positive.
     """
 
+    rheonomic = False
+
     def __init__(
         self,
         name: str,
@@ -49,7 +52,7 @@ class Distance(Constraint):
         self.at_first = vector(f"at_first of {name!r}", at_first)
         self.at_second = vector(f"at_second of {name!r}", at_second)
         self.length = float(length)
-        if not self.length > 0:
+        if not 0 < self.length < np.inf:
             raise ValueError(
                 f"length of {name!r} must be positive; points that meet are joined by Spherical."
             )
@@ -80,6 +83,8 @@ class PointOnSurface(Constraint):
 
     **Raises:** `TypeError` if `function` is none.
     """
+
+    rheonomic = False
 
     def __init__(
         self,

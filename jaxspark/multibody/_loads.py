@@ -161,7 +161,7 @@ class PenaltyContact(Force):
     ) -> tuple[Float[Array, "3 4"], ...]:
         """Equal and opposite forces at the lowest point of the child."""
         del t
-        n = own["normal"]
+        n = own["normal"] / jnp.sqrt(jnp.sum(own["normal"] * own["normal"]))
         R = jnp.sum(at[0][:3, :3, None] * at[1][:3, None, :3], 0)
         lowest = self.shape.farthest(-jnp.sum(R * n[:, None], 0), own["shape"], args)
         x = in_frame(at[0], point(at[1], own["child_position"])) + jnp.sum(R * lowest[None, :], 1)

@@ -89,7 +89,7 @@ class Mechanism:
         loads = Forces(self.tree, forces)
         self.constraints, self._couplings = tuple(functions), tuple(couplings)
         self.parameters: dict[str, Any] = parameters_of(self.tree, vector("gravity", gravity))
-        for kind, of in (("forces", forces), ("constraints", functions)):
+        for kind, of in (("forces", forces), ("constraints", constraints)):
             self.parameters[kind] = {x.name: x.parameters for x in of if x.parameters}
         self.parameters |= self._own(parameters or {})
         self._at = indices(self.tree, loads.states)
@@ -201,7 +201,8 @@ class Mechanism:
         """Kinetic and potential energy (J), at one state.
 
         The potential energy is that of weight, of springs in joints, and of each
-        [`jaxspark.multibody.Spring`][] whose tension is linear. What a spring with a `law` of its
+        [`jaxspark.multibody.Bushing`][] and [`jaxspark.multibody.Spring`][] whose tension is
+        linear. What a spring with a `law` of its
         own, a motor or a force at a point may have is left out.
         """
         tables = self._tables(args)

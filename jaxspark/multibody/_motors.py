@@ -29,6 +29,9 @@ class Motor:
         if not callable(torque):
             raise TypeError(f"torque of {name!r} must be a function torque(t, q, z, args).")
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.joint!r})"
+
     def force(self, t: Any, q: Array, z: Array, s: Array, args: Any) -> Array:
         """The forces, shape `(k,)`; `s` are its own states."""
         del s

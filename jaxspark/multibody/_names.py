@@ -66,9 +66,12 @@ def held(tree: Tree, at: Indices, values: Mapping[str, Any]) -> np.ndarray:
 def require_names(**named: Sequence[Any]) -> None:
     """Each body, joint and so on has a name of its own.
 
-    **Raises:** `ValueError` if a name occurs twice.
+    **Raises:** `ValueError` if a name occurs twice; `TypeError` for what has none.
     """
     for kind, of in named.items():
+        for x in of:
+            if not hasattr(x, "name"):
+                raise TypeError(f"{x!r} is no {kind}: it has no name.")
         names = [x.name for x in of]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:

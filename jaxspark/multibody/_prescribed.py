@@ -70,7 +70,7 @@ class PrescribedVelocity(Constraint):
         """The velocities less those wanted."""
         del own
         wanted = jnp.asarray(self.velocity(t, at, args), at.dtype).reshape(-1)
-        if wanted.shape not in ((1,), motion.shape):
+        if wanted.shape != motion.shape:
             raise ValueError(
                 f"velocity of {self.name!r} gives {wanted.size} numbers; joint {self.joint!r} has "
                 f"{motion.size} velocities."

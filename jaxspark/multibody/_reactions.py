@@ -9,7 +9,7 @@ and armature; what is left is the constraint's, and does no work.
 Source: R. Featherstone, *Rigid Body Dynamics Algorithms*, section 5.3, and section 8.2 for loops.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,6 @@ from ._closure import Loops
 from ._joints import FREE, GROUND, SHIFT
 from ._kinematics import constant_times, Places, Rates
 from ._rotations import cross, products, SKEW
-from ._rows import Moving, Rows
 from ._tables import inertias_of, joint_frames, Tables
 from ._tree import Tree
 
@@ -230,27 +229,3 @@ def of_cut_joints(
     W = -mu[:count, None, None] * e[:, :, None] * x[:, None, :]
     row_of = np.array([row[0] for row in loops.rows], int)
     return constant_times((np.array(tree.loops)[:, None] == row_of[None, :]).astype(float), W)
-
-
-def of_constraints(
-    rows: Rows, t: Any, tables: Tables, at: Places, moving: Moving, mu: Float[Array, " rows"]
-) -> list[tuple[int, Float[Array, "3 4"]]]:
-    """The wrenches of constraints that are given by functions, each with its body.
-
-    They follow from the derivatives of the rates by the motions of links.
-    """
-    out, begin = [], 0
-    for k, of in enumerate(rows.constraints):
-        rate = lambda V, k=k: rows.rates(t, tables, at, moving._replace(V=V))[k]
-        value, back = jax.vjp(rate, moving.V)
-        size = value.shape[0]
-        (slope,) = back(mu[begin : begin + size])
-        begin += size
-        seen = set()
-        for name in of.bodies:
-            body = rows.numbers[name]
-            link = rows.tree.link_of[body]
-            if link not in seen:
-                out.append((body, -slope[link]))
-            seen.add(link)
-    return out

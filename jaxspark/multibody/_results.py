@@ -22,7 +22,6 @@ from ._reactions import (
     needed,
     numbers,
     of_all_rows,
-    of_constraints,
     of_cut_joints as wrenches_of_cut_joints,
     Transmitted,
     transmitted,
@@ -171,8 +170,8 @@ def _at_state(
     of_cut = wrenches_of_cut_joints(loops, tables, at, of_rows)
     given = [
         *system.forces.on_bodies(t, z, tables, at),
-        *of_constraints(loops.others, t, tables, at, moving, of_rows[begin:]),
-        *of_constraints(rolling, t, tables, at, moving, mu[loops.count :]),
+        *loops.others.wrenches(t, tables, at.T, moving, of_rows[begin:]),
+        *rolling.wrenches(t, tables, at.T, moving, mu[loops.count :]),
     ]
     for number, W in zip(tree.loops, of_cut, strict=True):
         ends = (int(numbers(tree, side)[number]) for side in ("child", "parent"))

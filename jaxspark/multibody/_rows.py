@@ -213,6 +213,25 @@ class Rows:
             out.append(jax.jvp(self._function(k, tables), (t, at, motion), along)[1])
         return out
 
+    def wrenches(
+        self, t: Array, tables: Tables, T: Array, moving: Moving, mu: Array
+    ) -> list[tuple[int, Float[Array, "3 4"]]]:
+        """What multipliers do to the bodies of constraints between bodies, with their numbers."""
+        out, begin = [], 0
+        for k, of in enumerate(self.constraints):
+            at = self._at(k, tables, T, moving.y)
+            function = self._function(k, tables)
+            value, back = jax.vjp(
+                lambda motion, f=function, at=at: f(t, at, motion),
+                self._motion(k, moving.V, moving.z),
+            )
+            (slopes,) = back(mu[begin : begin + value.size])
+            begin += value.size
+            if of.joint is None:
+                numbers = (self.numbers[name] for name in of.bodies)
+                out += [(number, -slope) for number, slope in zip(numbers, slopes, strict=True)]
+        return out
+
 
 def joint_rate(y: Array, z: Array) -> Array:
     """The derivative of a joint's coordinates, which end with a quaternion if they are more."""

@@ -93,11 +93,13 @@ class Torus(Shape):
     def farthest(self, direction: Array, own: Any, args: Any) -> Array:
         """On the circle first, and from there in the direction.
 
-        There is none where the direction is that of the axis: the wheel lies flat.
+        Where the direction is that of the axis the wheel lies flat: all of the circle is as far,
+        and its middle is taken, where nothing can roll.
         """
         del args
-        across = direction - jnp.sum(direction * own["axis"]) * own["axis"]
-        across = across / jnp.sqrt(jnp.sum(across * across))
+        axis = own["axis"] / jnp.sqrt(jnp.sum(own["axis"] * own["axis"]))
+        across = direction - jnp.sum(direction * axis) * axis
+        across = across / jnp.sqrt(jnp.sum(across * across) + FLAT)
         return own["radius"] * across + own["tube"] * direction
 
 
@@ -169,6 +171,8 @@ class Convex(Shape):
         return jnp.asarray(self.function(x, args), x.dtype).reshape(())
 
 
+# Of the square of a sine, so small that it counts only where that is zero.
+FLAT = 1e-30
 # Newton's iterations and halvings of a step at most; how small residuals are, in roundings.
 MOST, HALVINGS, ROUNDINGS = 60, 20, 64
 
