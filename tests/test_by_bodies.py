@@ -150,7 +150,7 @@ def test_rolling_on_planes_of_several_directions():
     y = jnp.zeros(14).at[np.array([2, 7])].set(1.0).at[np.array([3, 10])].set(1.0)
     z = jnp.zeros(12).at[np.array([7, 8])].set(jnp.array([3.0, 2.0]))
     other = mechanism.by_bodies()
-    slip = other.system.k(0.0, *other.of_joints(y, z), other.parameters)
+    slip = other.system.k(jnp.zeros(()), *other.of_joints(y, z), other.parameters)
     assert abs(float(jnp.linalg.norm(slip[0][1])) - np.sqrt(13.0)) <= 1e-14
     assert (
         largest_difference(
@@ -175,7 +175,7 @@ def test_classes_of_forces_of_ones_own():
         forces=[Push("one", "a", 1.0), Push("two", "b", 5.0)],
     )  # fmt: skip
     other = mechanism.by_bodies()
-    f = other.system.f(0.0, *other.state(), other.parameters)
+    f = other.system.f(jnp.zeros(()), *other.state(), other.parameters)
     assert largest_difference(f[:, 0], np.array([1.0, 5.0])) <= 1e-14
 
 
