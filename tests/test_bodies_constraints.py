@@ -1,4 +1,4 @@
-"""Constraints beside joints: rolling, edges, surfaces, distances, prescribed motion, gears."""
+"""Constraints beside joints: their equations, edges, surfaces, distances, drives, gears."""
 
 import jax
 import jax.numpy as jnp
@@ -92,153 +92,6 @@ def test_equations_are_derivatives_of_the_functions(name):
     assert float(jnp.max(jnp.abs(system.g(t, y, args)))) <= 1e-15
     for on in (0.0, 1.0):
         assert max(float(x) for x in differences(jnp.asarray(on))) <= 2e-13
-
-
-def test_a_sphere_rolls_down_a_slope():
-    """With 5/7 of the acceleration of one that slides."""
-    slope, radius = 0.3, 0.25
-    g = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
-    inertia = 0.4 * 2.0 * radius**2
-    mechanism = mb.Mechanism(
-        [mb.Body("ball", 2.0, inertia=inertia)], FREE, gravity=g,
-        constraints=[mb.Rolling("rolls", "ground", "ball", mb.Sphere(radius))],
-        guess={"free": [0, 0, radius, 1, 0, 0, 0]},
-    )  # fmt: skip
-    y, z = mechanism.state()
-    motion = jaxspark.solve(mechanism.system, y, z, mechanism.parameters, t1=1.5, **TIGHT)
-    far = 5 / 7 * 9.81 * np.sin(slope) * 1.5**2 / 2
-    assert largest_difference(motion.y1[:3], np.array([far, 0, radius])) <= 1e-12
-    # The normal force, and the friction that turns the ball.
-    of = jaxspark.multipliers(mechanism.system, 1.5, motion.y1, motion.z1, mechanism.parameters)
-    force = np.array([*of.lam, *of.psi])
-    assert abs(force[0] + 2.0 * 9.81 * np.cos(slope)) <= 1e-11
-    assert abs(np.linalg.norm(force[1:]) - 2 / 7 * 2.0 * 9.81 * np.sin(slope)) <= 1e-11
-
-
-def steady_disk():
-    """A disk that rolls in a circle, with the velocities of its steady motion.
-
-    Source: J. I. Neimark & N. A. Fufaev, *Dynamics of Nonholonomic Systems*, chapter II, section 5.
-    """
-    mass, radius, tilt, turn = 1.3, 0.4, 1.1, 2.0
-    A, C = mass * radius**2 / 4, mass * radius**2 / 2
-    mechanism = mb.Mechanism(
-        [mb.Body("disk", mass, inertia=(A, A, C))], [mb.Free("free", "ground", "disk")],
-        constraints=[mb.Rolling("rolls", "ground", "disk", mb.Disk(radius))],
-        guess={"free": [0, 0, radius * np.sin(tilt), np.cos(tilt / 2), np.sin(tilt / 2), 0, 0]},
-    )  # fmt: skip
-    s, c = np.sin(tilt), np.cos(tilt)
-    spin = (A * turn**2 * s * c - mass * 9.81 * radius * c) / ((C + mass * radius**2) * turn * s)
-    # In the axes of the disk: the vertical is (0, s, c).
-    w = [0.0, turn * s, spin]
-    return mechanism, {"free": [*center_velocity(tilt, radius, w), *w]}, tilt, turn
-
-
-def center_velocity(tilt, radius, w):
-    """Of a disk whose lowest point, `(0, -radius, 0)` in its axes, is at rest."""
-    s, c = np.sin(tilt), np.cos(tilt)
-    R = np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
-    return R @ np.cross(w, [0, radius, 0])
-
-
-def test_a_disk_rolls_in_a_circle():
-    mechanism, velocities, tilt, turn = steady_disk()
-    y, z = mechanism.state({}, velocities)
-    period = 2 * np.pi / turn
-    motion = jaxspark.solve(
-        mechanism.system, y, z, mechanism.parameters, t1=period, ts=jnp.linspace(0, period, 5),
-        **TIGHT,
-    )  # fmt: skip
-    for y_t in motion.ys:
-        assert abs(float(mechanism.pose("disk", y_t)[2, 2]) - np.cos(tilt)) <= 1e-10
-    assert largest_difference(motion.y1[:3], y[:3]) <= 1e-9
-    assert float(motion.stats.max_g) <= 1e-14
-
-
-def rattleback():
-    """Half an ellipsoid, with principal axes of inertia that are not those of the shape."""
-    angle, moments = 0.15, np.array([2e-4, 1.6e-3, 1.7e-3])
-    turn = np.array(
-        [[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]]
-    )
-    inertia = turn @ np.diag(moments) @ turn.T
-    shape = {"mass": 1.0, "inertia": inertia, "semiaxes": np.array([0.2, 0.03, 0.02])}
-    mechanism = mb.Mechanism(
-        [mb.Body("stone", 1.0, inertia=inertia, com=(0, 0, -0.005))],
-        [mb.Free("free", "ground", "stone")],
-        constraints=[mb.Rolling("rolls", "ground", "stone", mb.Ellipsoid(shape["semiaxes"]))],
-        guess={"free": [0, 0, 0.02, 1, 0, 0, 0]},
-    )  # fmt: skip
-    return mechanism, shape | {"com": np.array([0, 0, -0.005])}
-
-
-def by_hand(t, state, shape):
-    """Of the vertical and the angular velocity in the axes of the body.
-
-    With `r` from the centre of mass to the contact, whose point is at rest, `v = r x w`.
-
-    Source: A. Garcia & M. Hubbard, *Spin reversal of the rattleback*, Proc. R. Soc. A 418 (1988).
-    """
-    del t
-    up, w, m, J = state[:3], state[3:], shape["mass"], shape["inertia"]
-    squares = shape["semiaxes"] ** 2
-    size = np.sqrt(np.sum(squares * up**2))
-    r = -squares * up / size - shape["com"]
-    dup = np.cross(up, w)
-    dr = -squares * dup / size + squares * up * np.sum(squares * up * dup) / size**3
-    v = np.cross(r, w)
-    wrong = m * np.cross(r, np.cross(dr, w) + np.cross(w, v) + 9.81 * up) - np.cross(w, J @ w)
-    matrix = J - m * np.stack([np.cross(r, np.cross(r, e)) for e in np.eye(3)], 1)
-    return np.concatenate([dup, np.linalg.solve(matrix, wrong)])
-
-
-def test_a_rattleback_against_equations_by_hand():
-    mechanism, shape = rattleback()
-    w = np.array([0.01, 0.02, -3.0])
-    y, z = mechanism.state({}, {})
-    up = np.asarray(mechanism.pose("stone", y))[2, :3]
-    guess = mechanism.state({}, {})[1]
-    at = mechanism._at["free"][1]
-    r = -np.array([0, 0, 0.02])
-    velocities = {"free": [*np.cross(w, -r), *w]}
-    y, z = mechanism.state({}, velocities)
-    assert guess.shape == z.shape and len(at) == 6
-    end = 0.7
-    motion = jaxspark.solve(
-        mechanism.system, y, z, mechanism.parameters, t1=end, max_steps=4000, **TIGHT
-    )
-    other = scipy.integrate.solve_ivp(
-        by_hand, (0, end), [*up, *w], args=(shape,), method="DOP853", rtol=1e-12, atol=1e-12
-    ).y[:, -1]
-    assert largest_difference(motion.z1[3:], other[3:]) <= 1e-8
-    assert largest_difference(mechanism.pose("stone", motion.y1)[2, :3], other[:3]) <= 1e-9
-    first, last = (sum(mechanism.energy(*x)) for x in ((y, z), (motion.y1, motion.z1)))
-    assert abs(float(first - last)) <= 1e-11
-
-
-def test_gradients_of_rolling():
-    """By the shape, forward, reverse and by differences."""
-    mechanism, _ = rattleback()
-    y, z = mechanism.state({}, {"free": [0, 0, 0, 0, 0, 0]})
-    z = z + jnp.asarray([0.04, 0.0, 0.0, 0.0, 2.0, 0.0])
-
-    def end(semiaxes):
-        args = jax.tree.map(lambda x: x, mechanism.parameters)
-        args["constraints"]["rolls"]["shape"]["semiaxes"] = semiaxes
-        start = jaxspark.project(mechanism.system, 0.0, y, z, args)
-        return jaxspark.solve(
-            mechanism.system, start.y, start.z, args, t1=0.05, rtol=1e-12, atol=1e-12
-        ).y1[4]
-
-    at = jnp.array([0.2, 0.03, 0.02])
-    reverse = jax.jit(jax.grad(end))(at)
-    forward = jax.jit(jax.jacfwd(end))(at)
-    assert largest_difference(reverse, forward) <= 1e-9 * float(jnp.max(jnp.abs(reverse)))
-    value, h = jax.jit(end), 1e-5
-    for k in range(3):
-        step = jnp.zeros(3).at[k].set(h)
-        difference = (value(at + step) - value(at - step)) / (2 * h)
-        assert abs(float(difference - reverse[k])) <= 1e-5 * float(jnp.max(jnp.abs(reverse)))
 
 
 def test_a_pendulum_below_a_cart_that_is_driven():
@@ -348,21 +201,6 @@ def test_a_motor_with_prescribed_velocity():
     assert abs(float(z[0]) - 2.0) <= 1e-15
     motion = jaxspark.solve(mechanism.system, y, z, mechanism.parameters, t1=1.0, **TIGHT)
     assert abs(float(motion.y1[0]) - 2 * (1 - np.exp(-1.0))) <= 1e-11
-
-
-def test_an_implicit_method_has_the_same_motion():
-    """By `p`, `f`, `g` and `k`, where explicit methods have equations of their own."""
-    mechanism, velocities, *_ = steady_disk()
-    y, z = mechanism.state({}, velocities)
-    z = z.at[5].add(0.5)
-    z = jaxspark.project(mechanism.system, 0.0, y, z, mechanism.parameters).z
-    run = lambda **o: jaxspark.solve(mechanism.system, y, z, mechanism.parameters, t1=0.2, **o)
-    assert (
-        largest_difference(
-            run(**TIGHT).y1, run(method=jaxspark.methods.Gauss(3), steps=jaxspark.EqualSteps(40)).y1
-        )
-        <= 1e-9
-    )
 
 
 ERRORS = {

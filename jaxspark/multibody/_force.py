@@ -5,6 +5,7 @@ the ground, and `[skew(torque) / 2 | 0]` of a torque: its sum of products with a
 power.
 """
 
+import abc
 from typing import Any
 
 import jax.numpy as jnp
@@ -13,7 +14,7 @@ from jaxtyping import Array, Float
 from ._rotations import skew
 
 
-class Force:
+class Force(abc.ABC):
     """A force element between bodies.
 
     - `name`: by which its parameters are known.
@@ -28,6 +29,7 @@ class Force:
         """By name, as arrays."""
         return {}
 
+    @abc.abstractmethod
     def wrenches(
         self, t: Any, at: Any, motion: Any, own: Any, args: Any
     ) -> tuple[Float[Array, "3 4"], ...]:
@@ -39,7 +41,6 @@ class Force:
         - `at`: the transform `(4, 4)` of each of `bodies`; `motion`: `[skew(w) | u]`, `(3, 4)`.
         - `own`: the parameters of this element; `args`: those of the mechanism.
         """
-        raise NotImplementedError
 
     def energy(self, at: Any, own: Any) -> Array:
         """What it has stored (J); 0 where it has no potential, or where that is not known."""
