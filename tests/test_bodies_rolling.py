@@ -116,3 +116,20 @@ def test_an_implicit_method_has_the_same_motion():
         )
         <= 1e-9
     )
+
+
+def test_entries_of_a_velocity_that_are_none_follow_from_rolling():
+    ball = mb.Mechanism(
+        [mb.Body("ball", 1.0, inertia=0.4)],
+        [mb.Free("free", "ground", "ball")],
+        constraints=[mb.Rolling("rolls", "ground", "ball", mb.Sphere(2.0))],
+    )
+    up = [None, None, 2.0, 1.0, 0.0, 0.0, 0.0]
+    y, z = ball.state(guess={"free": [0, 0, 2, 1, 0, 0, 0]},
+                      velocities={"free": [None, None, None, 0.0, 3.0, 0.0]})  # fmt: skip
+    np.testing.assert_allclose(z, [6.0, 0, 0, 0, 3.0, 0], atol=1e-12)
+    with pytest.raises(ValueError, match="'free' has other coordinates than velocities"):
+        ball.state({"free": up})
+    with pytest.raises(ValueError, match="'free' has 6 of these"):
+        ball.state(velocities={"free": [float("nan"), 0, 0, 0, 0, 0]})
+    np.testing.assert_allclose(ball.position("ball", y), [0, 0, 2.0], atol=1e-12)

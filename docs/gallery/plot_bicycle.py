@@ -48,11 +48,10 @@ tilted = hinge("steer", "frame", "fork", STEER, (-jnp.sin(jnp.pi / 10), 0, jnp.c
 wheels = rolls("rear", REAR), rolls("front", FRONT)
 joints = [mb.Free("free", "ground", "frame"), tilted, *axes]
 bicycle = mb.Mechanism(bodies, joints, constraints=wheels)
-y0, z0 = bicycle.state(velocities={"free": [5.0, 0, 0, 0, 0, 0], "rear hub": 5.0 / REAR[2]})
-push = z0.at[3].add(0.5)  # rad/s, the rate of lean
-start = jaxspark.project(bicycle.system, 0.0, y0, push, bicycle.parameters)
+push = [5.0, 0, 0, 0.5, 0, 0]  # m/s, rad/s, the fourth of which is the rate of lean
+y0, z0 = bicycle.state(velocities={"free": push, "rear hub": 5.0 / REAR[2]})
 times = jnp.linspace(0, 5, 121)
-motion = jaxspark.solve(bicycle.system, start.y, start.z, bicycle.parameters, t1=5.0, ts=times)
+motion = jaxspark.solve(bicycle.system, y0, z0, bicycle.parameters, t1=5.0, ts=times)
 lines = bicycle.shape()
 
 

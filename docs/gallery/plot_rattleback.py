@@ -27,9 +27,8 @@ stone = mb.Mechanism(
     constraints=[mb.Rolling("rolls", "ground", "stone", mb.Ellipsoid(AXES))],
 )
 tilt = jnp.array([0.0, 0.0, 0.02, jnp.cos(0.005), jnp.sin(0.005), 0.0, 0.0])
-y0, z0 = stone.state(guess={"free": tilt})
-spin = z0.at[5].set(-5.0)  # rad/s
-start = jaxspark.project(stone.system, 0.0, y0, spin, stone.parameters)
+spin = [None, None, None, 0.0, 0.0, -5.0]  # rad/s; it must not slip, from which the rest follows
+y0, z0 = stone.state(guess={"free": tilt}, velocities={"free": spin})
 times = jnp.linspace(0, 6, 241)
-motion = jaxspark.solve(stone.system, start.y, start.z, stone.parameters, t1=6.0, ts=times)
+motion = jaxspark.solve(stone.system, y0, z0, stone.parameters, t1=6.0, ts=times)
 film = pictures.animate(motion, stone.shape(), seconds=6, fps=16, pixels=280)

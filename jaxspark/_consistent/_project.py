@@ -16,9 +16,9 @@ from .._system import AbstractConstrainedSystem, as_args, as_state, FlatSystem, 
 from ._nearest import Freedom, marked, nearest, unit_weights
 from ._nearest_blocks import nearest_state_blocks
 from ._residuals import (
-    constraint_rank,
     ConstraintRank,
     ConstraintResiduals,
+    flat_rank,
     flat_residuals,
     velocity_constraints,
 )
@@ -127,11 +127,10 @@ def _project(
     residuals = ConstraintResiduals(
         flat.unravel_lam(g), flat.unravel_lam(gdot), flat.unravel_psi(k)
     )
-    y_out = flat.unravel_y(jnp.where(good, y1, y0))
-    z_out = flat.unravel_z(jnp.where(good, z1, z0))
+    y1, z1 = jnp.where(good, y1, y0), jnp.where(good, z1, z0)
     result = RESULTS.where(good, RESULTS.successful, RESULTS.projection_failed)
-    rank = constraint_rank(system, t, y_out, z_out, args)
-    return Projection(y_out, z_out, result, residuals, rank)
+    rank = flat_rank(flat, t, y1, z1)
+    return Projection(flat.unravel_y(y1), flat.unravel_z(z1), result, residuals, rank)
 
 
 def _nearest_state(

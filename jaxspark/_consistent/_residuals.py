@@ -140,14 +140,20 @@ def constraint_rank(
 
     **Returns:** a [`jaxspark.diagnostics.ConstraintRank`][]. No gradient flows through it.
     """
-    flat, t, flat_y, flat_z = _prepare(system, t, y, z, args)
+    return flat_rank(*_prepare(system, t, y, z, args))
+
+
+def flat_rank(
+    flat: FlatSystem, t: FloatScalar, y: Float[Array, " ny"], z: Float[Array, " nz"]
+) -> ConstraintRank:
+    """As `constraint_rank`, of a system of vectors."""
     if flat.structure is not None and flat.nlam + flat.npsi > LARGEST_DENSE:
-        return _rank_of_blocks(flat, t, flat_y, flat_z)
-    jacobian = jax.jacfwd(lambda z: velocity_constraints(flat, t, flat_y, z))(flat_z)
+        return _rank_of_blocks(flat, t, y, z)
+    jacobian = jax.jacfwd(lambda z: velocity_constraints(flat, t, y, z))(z)
     jacobian = jax.lax.stop_gradient(jacobian)
     size = flat.nlam + flat.npsi
     if size == 0:
-        empty = jnp.zeros(0, flat_y.dtype)
+        empty = jnp.zeros(0, y.dtype)
         nothing = (flat.unravel_lam(empty), flat.unravel_psi(empty))
         return ConstraintRank(jnp.asarray(0), 0, nothing, empty)
     norms = jnp.linalg.norm(jacobian, axis=1, keepdims=True)

@@ -44,6 +44,7 @@ def newton_root(
     converged when an update is rounding error or, close to that, no longer shrinks, or where
     rounding errors of the residual explain it.
     """
+    residual = eqx.filter_jit(residual)  # so that it is traced once, not at every use
     guess = stop_gradient(guess)
     frozen = stop_gradient(parameters)
     epsilon = jnp.finfo(guess.dtype).eps

@@ -184,7 +184,7 @@ def drawn(solution: Solution, shape: Any, count: int) -> dict[str, np.ndarray]:
             )
         return {str(name): jnp.asarray(points) for name, points in lines.items()}
 
-    lines = {name: np.asarray(x, float) for name, x in jax.vmap(of)(ts, ys).items()}
+    lines = {name: np.asarray(x, float) for name, x in jax.jit(jax.vmap(of))(ts, ys).items()}
     dimensions = {x.shape[-1] if x.ndim == 3 else None for x in lines.values()}
     if not lines or len(dimensions) > 1 or not dimensions <= {2, 3}:
         shapes = {name: x.shape[1:] for name, x in lines.items()}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -103,6 +104,7 @@ class Mechanism:
             kept = independent_rows(closure, self._guess[: self.tree.ny])
         self.loops = Loops(self.tree, couplings, others, kept)
         self.system = TreeSystem(self.tree, self.loops, self.rolling, loads)
+        self._poses = eqx.filter_jit(self._poses_of)
 
     def _own(self, given: Mapping[str, Any]) -> Any:
         taken = sorted({*self.parameters} & {*given})
@@ -124,7 +126,8 @@ class Mechanism:
         **Arguments:**
 
         - `positions`: coordinates that are held while loops are closed: numbers, or arrays
-            `(k,)` (rad, m; a quaternion after three positions for a free joint).
+            `(k,)` (rad, m; a quaternion after three positions for a free joint). An entry that
+            is `None` is not held.
         - `velocities`: velocities that are held; others are the smallest that loops allow.
         - `guess`: coordinates from which the search for the others starts.
         - `t`: the time, where motion is prescribed.
@@ -183,10 +186,7 @@ class Mechanism:
 
         **Raises:** `ValueError` if there is no such body.
         """
-        tables = self._tables(args)
-        number = self._body(body)
-        T = transforms(self.tree, tables, y)[self.tree.link_of[number]]
-        return products(T, tables.frames[number])
+        return self._poses(self.parameters if args is None else args, y)[self._body(body)]
 
     def position(self, body: str, y: Array, at: Any = (0.0, 0.0, 0.0), args: Any = None) -> Array:
         """A point of a body in the ground's frame (m), at one state.
@@ -274,6 +274,12 @@ class Mechanism:
         if name not in numbers:
             raise ValueError(f"{name!r} is none of the bodies; there are {sorted(numbers)}.")
         return numbers[name]
+
+    def _poses_of(self, args: Any, y: Array) -> Array:
+        """Of all bodies, the ground last."""
+        tree, tables = self.tree, self._tables(args)
+        links = np.array([tree.link_of[k] for k in (*range(len(tree.bodies)), -1)])
+        return products(transforms(tree, tables, y)[links], tables.frames)
 
     def _tables(self, args: Any) -> Tables:
         args = self.parameters if args is None else args

@@ -44,10 +44,11 @@ def filled(
         if name not in at:
             raise ValueError(f"{name!r} is no joint with coordinates; there are {sorted(at)}.")
         where = at[name][int(velocities)]
+        open_ = _open(value)
         value = np.atleast_1d(np.asarray(value, float))
-        if value.shape != (len(where),) or not np.all(np.isfinite(value)):
+        if value.shape != (len(where),) or not np.all(np.isfinite(value) | open_):
             raise ValueError(f"{name!r} has {len(where)} of these, all finite; got {value}.")
-        vector[where] = value
+        vector[where] = np.where(open_, vector[where], value)
     if not velocities:
         for k in tree.turned_y:
             size = np.linalg.norm(vector[k : k + 4])
@@ -56,11 +57,28 @@ def filled(
 
 
 def held(tree: Tree, at: Indices, values: Mapping[str, Any]) -> np.ndarray:
-    """Which velocities belong to these names."""
+    """Which velocities belong to these names, but for entries that are `None`.
+
+    **Raises:** `ValueError` if part of a joint with a quaternion is to be held.
+    """
     out = np.zeros(tree.nz, bool)
-    for name in values:
-        out[at[name][1]] = True
+    for name, value in values.items():
+        where, open_ = at[name][1], _open(value)
+        if len(open_) == len(where):
+            out[where] = ~open_
+        elif np.any(open_):
+            raise ValueError(
+                f"{name!r} has other coordinates than velocities: hold all of them, or none; a "
+                "guess holds none."
+            )
+        else:
+            out[where] = True
     return out
+
+
+def _open(value: Any) -> np.ndarray:
+    """Which entries are `None`."""
+    return np.asarray([x is None for x in np.ravel(np.asarray(value, object))], bool)
 
 
 def require_names(**named: Sequence[Any]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -60,17 +61,16 @@ def shape_of(mechanism: Any, args: Any) -> Callable[[Any, Array], dict[str, Arra
     for body in mechanism.tree.bodies:
         for number, points in enumerate(body.lines or _between_joints(mechanism.tree, body.name)):
             name = body.name if number == 0 else f"{body.name} {number + 1}"
-            lines[name] = (body.name, jnp.asarray(points))
+            lines[name] = (body.name, homogeneous(jnp.asarray(points)))
 
     def shape(t: Any, y: Array) -> dict[str, Array]:
         del t
-        out = {}
-        for name, (body, points) in lines.items():
-            T = mechanism.pose(body, y, args)
-            out[name] = jnp.sum(T[None, :3] * homogeneous(points)[:, None, :], 2)
-        return out
+        return {
+            name: jnp.sum(mechanism.pose(body, y, args)[None, :3] * points[:, None, :], 2)
+            for name, (body, points) in lines.items()
+        }
 
-    return shape
+    return jax.jit(shape)
 
 
 def _between_joints(tree: Tree, body: str) -> list[np.ndarray]:
