@@ -1,4 +1,4 @@
-"""Notebooks of `notebooks/` as pages of `learn/`, run a few at a time.
+"""Notebooks of `notebooks/` as pages of `learn/`, run several at a time.
 
 Sphinx reads below its own folder only, and MyST-NB would run one after the other. A notebook runs
 again if it, or the package, has changed. With `-D run_tutorials=0` none runs. Those of `ALONE`
@@ -16,8 +16,8 @@ from nbclient import NotebookClient
 from sphinx.errors import ExtensionError
 
 
-# One more than there are cores, which lie idle for less of the end that way.
-AT_ONCE = 1 + (os.cpu_count() or 1)
+# Three to a core, which is not idle at the end, then, while the longest runs alone.
+AT_ONCE = 3 * (os.cpu_count() or 1)
 
 
 ALONE = {"adaptive.ipynb", "arm.ipynb", "stiff.ipynb"}

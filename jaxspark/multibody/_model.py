@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -128,9 +129,8 @@ def _torque(channel: Channel) -> Callable[..., Any]:
 def _drawn(mechanism: Mechanism) -> dict[str, Any]:
     """Points of the bodies' lines, and which of them are joined."""
     joined, count = [], 0
-    for lines in mechanism.shape()(
-        None, jnp.asarray(mechanism._guess[: mechanism.tree.ny])
-    ).values():
+    y = jnp.asarray(mechanism._guess[: mechanism.tree.ny])
+    for lines in jax.eval_shape(mechanism.shape(), None, y).values():
         joined += [(count + k, count + k + 1) for k in range(len(lines) - 1)]
         count += len(lines)
 
