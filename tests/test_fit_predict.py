@@ -141,6 +141,30 @@ def test_jacobian_agrees_with_differences(problem):
         np.testing.assert_allclose(whole[..., i], (higher - lower) / 2e-5, rtol=0, atol=2e-8)
 
 
+def test_an_explicit_method_is_as_exact_as_its_tolerance(records):
+    """Of trials of different lengths, against the equation of the angle, and differences."""
+    explicit = swings.model(*STARTS, method=jaxspark.DOP853(), rtol=1e-11)
+    problem = make_problem(explicit, records)
+    args = problem.shared.args(jnp.asarray(U)[:2])
+    numbers = {key: float(value) for key, value in args.items()}
+    found = simulated(problem, jnp.asarray(U))
+    for k, times in enumerate(TIMES):
+        shown = found.prediction.values[k, : times.size]
+        exact = swings.swing(times, *np.asarray(shown[0]), **numbers)
+        np.testing.assert_allclose(shown[:, 0], exact["angle"], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(shown[:, 1], exact["rate"], rtol=0, atol=1e-8)
+    for column in range(4):
+        move = np.zeros(6)
+        move[problem.local()[1][column]] = 1e-4
+        higher, lower = (predict(problem, jnp.asarray(U + s * move)).values for s in (1, -1))
+        difference = (higher - lower)[1] / 2e-4
+        np.testing.assert_allclose(found.jacobian[1, ..., column], difference, rtol=0, atol=2e-6)
+    finer = explicit.finer(0.5)
+    assert finer.step == explicit.step / 2 and finer.rtol == 1e-11 / 16
+    with pytest.raises(ValueError, match="rtol must be positive"):
+        swings.model(*STARTS, rtol=0.0)
+
+
 def tension(t, y, z, lam, psi, args):
     return {"tension": lam}
 

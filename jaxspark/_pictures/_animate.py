@@ -263,13 +263,19 @@ def _frames(
             *points[0].T, color=f"C{number % 10}", linewidth=2.5, solid_capstyle="round",
             marker="o" if dots else None, markersize=4 if points.shape[1] > 1 else 9,
         )[0]  # fmt: skip
-    frames = []
+    moving = [*trails.values(), *drawn.values()]
+    for line in moving:
+        line.set_animated(True)
+    canvas.draw()
+    behind, frames = canvas.copy_from_bbox(figure.bbox), []
     for at in range(len(next(iter(lines.values())))):
         for name, line in drawn.items():
             _place(line, lines[name][at])
         for name, line in trails.items():
             _place(line, lines[name][: at + 1, -1])
-        canvas.draw()
+        canvas.restore_region(behind)
+        for line in moving:
+            axis.draw_artist(line)
         frames.append(np.asarray(canvas.buffer_rgba())[..., :3].copy())
     return frames
 

@@ -209,7 +209,7 @@ def _short(model: Model, records: list[Record]) -> tuple[Problem, Any]:
             z=[s.z for s in starts[: len(short)]],
         )
         model = dataclasses.replace(model, start=start)
-    model = dataclasses.replace(model, step=FINER * model.step)
+    model = model.finer(FINER)
     return make_problem(model, short), jnp.asarray(initial_noise(model, short)[1])
 
 

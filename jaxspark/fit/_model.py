@@ -1,5 +1,6 @@
 """What is fitted: a system, what of it is measured, and what is unknown."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._explicit import ExplicitMethod
 from .._jax_internals import depends_on
 from .._system import AbstractConstrainedSystem
 from .._tableau import AbstractSparkMethod, Composition, Gauss
@@ -33,7 +35,11 @@ class Model(eqx.Module):
         constants.
     - `start`: where trials start, a [`jaxspark.fit.Start`][].
     - `step`: the longest step (s); samples closer than this have one step between them.
-    - `method`: the SPARK method of the steps. Default: `Gauss(2)`, of order 4.
+    - `method`: of the steps: a SPARK method, by default `Gauss(2)`, of order 4; or an explicit one,
+        such as `jaxspark.DOP853()`, whose steps follow from `rtol` alone. That takes less time for
+        motions that are not stiff.
+    - `rtol`: relative and absolute tolerance of an explicit method. Default: 1e-8 in double and
+        1e-5 in single precision.
     - `noise`: standard deviation of each channel's noise, by name, in its unit; what is not given
         is estimated.
     - `inputs`: how each input is interpolated, by name, `"cubic"` (default), `"linear"` or
@@ -50,7 +56,8 @@ class Model(eqx.Module):
     - `title`: the title of reports.
 
     **Raises:** `TypeError` if `system`, `start`, `inputs` or `loss` are of another kind;
-    `ValueError` if `step` or the threshold of `loss` is not positive, or `observe` is empty.
+    `ValueError` if `step`, `rtol` or the threshold of `loss` is not positive, or `observe` is
+    empty.
     """
 
     system: AbstractConstrainedSystem
@@ -58,7 +65,8 @@ class Model(eqx.Module):
     parameters: Any
     start: Start
     step: float = eqx.field(static=True)
-    method: AbstractSparkMethod | Composition = Gauss(2)
+    method: AbstractSparkMethod | Composition | ExplicitMethod = Gauss(2)
+    rtol: float | None = eqx.field(static=True, default=None)
     noise: Mapping[str, float] | None = None
     inputs: Mapping[str, Interpolation | Input] | None | Any = None
     delays: Callable[[Any], Mapping[str, Any]] | None = None
@@ -74,6 +82,8 @@ class Model(eqx.Module):
             raise TypeError(f"start must be jaxspark.fit.Start(y, z); got {self.start!r}.")
         if not (np.isfinite(self.step) and self.step > 0):
             raise ValueError(f"step must be a positive time (s); got {self.step}.")
+        if not (self.rtol is None or (np.isfinite(self.rtol) and self.rtol > 0)):
+            raise ValueError(f"rtol must be positive, or None; got {self.rtol}.")
         if isinstance(self.observe, Mapping) and not self.observe:
             raise ValueError('observe has no channel: give {"channel": Sensor(...), ...}.')
         if not (self.inputs is None or isinstance(self.inputs, Mapping)):
@@ -100,6 +110,11 @@ class Model(eqx.Module):
                 f"dictionary without that key; got {jax.tree.structure(parameters)}."
             )
         return {**parameters, "inputs": acting(self.inputs, inputs, parameters)}
+
+    def finer(self, factor: float) -> "Model":
+        """The same with steps that are shorter by a factor, or as many times more exact."""
+        rtol = self.rtol and factor**4 * self.rtol
+        return dataclasses.replace(self, step=factor * self.step, rtol=rtol)
 
     @property
     def delayed(self) -> bool:

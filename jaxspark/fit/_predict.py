@@ -12,9 +12,9 @@ from .._consistent import multipliers
 from .._custom_types import BoolScalar, FloatScalar, IntScalar, State
 from .._results import RESULTS
 from .._rollout import Checkpoint
-from .._solve import rollout
 from ._compile import compiled
 from ._initial import initial_state
+from ._moved import moved
 from ._problem import Data, Problem
 from ._signal import Signal
 from ._spread import each
@@ -87,17 +87,7 @@ def simulate(
     """
     model = problem.model
     args, y0, z0, consistent = start_of_trial(problem, local, at, data.inputs)
-    solution = rollout(
-        model.system,
-        y0,
-        z0,
-        args,
-        method=model.method,
-        ts=data.ts,
-        throw=False,
-        consistency_tol=None,
-        checkpoint=checkpoint,
-    )
+    solution = moved(model, (y0, z0), args, data.ts, checkpoint)
     stats = solution.stats
     residual = jnp.maximum(stats.max_g, jnp.maximum(stats.max_gdot, stats.max_k))
     good = consistent & (solution.result == RESULTS.successful)

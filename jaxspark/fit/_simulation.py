@@ -12,13 +12,13 @@ import numpy as np
 
 from .._custom_types import State
 from .._rollout import SolveError
-from .._solve import rollout
 from .._system import constraint_shapes
 from ._check import as_numbers, in_memory
 from ._first_samples import guessed
 from ._held import own_fitted
 from ._initial import Start
 from ._model import Model
+from ._moved import moved
 from ._noise import noise_of
 from ._parametrise import parametrise
 from ._predict import predict, Prediction, start_of_trial
@@ -197,7 +197,7 @@ def _reason(problem: Problem, u: Any) -> str:
     if not bool(consistent):
         return "the start cannot be made consistent: choose other guesses in Start(y, z)."
     try:
-        rollout(model.system, y0, z0, args, method=model.method, ts=data.ts, consistency_tol=None)
+        moved(model, (y0, z0), args, data.ts, throw=True)
     except SolveError as error:
         return str(error)
     return "the simulation fails where a rollout of it alone does not: choose a smaller step."

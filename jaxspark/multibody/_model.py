@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import fit
+from .._explicit import DOP853
 from ._channels import Channel, channels_of, DRIVES, Place, places_of
 from ._forces import Forces, Motor
 from ._mechanism import Mechanism
@@ -53,7 +54,8 @@ def model(
     - `start`: where records start; by default the state near the mechanism's guess that shows their
         first samples, [`jaxspark.fit.Start.from_channels`][].
     - `step`: the longest step (s); by default the longest time between two samples.
-    - `others`: further arguments of [`jaxspark.fit.Model`][].
+    - `others`: further arguments of [`jaxspark.fit.Model`][]. By default `method` is `DOP853()`;
+        for stiff springs take `jaxspark.Gauss(2)`.
 
     **Returns:** a [`jaxspark.fit.Model`][].
 
@@ -83,7 +85,8 @@ def model(
         step = max(float(np.max(np.diff(one.times))) for one in records)
     return fit.Model(
         system, observe, with_unknown(tree, unknown), start, step,
-        **({"title": "Identification of a mechanism", **_drawn(mechanism)} | others),
+        **({"title": "Identification of a mechanism", "method": DOP853(), **_drawn(mechanism)}
+           | others),
     )  # fmt: skip
 
 
