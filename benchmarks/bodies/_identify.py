@@ -31,6 +31,8 @@ SECONDS, RATE, REPEATED, OFF = 8.0, 200, 20, 1.2
 # Of encoders (rad) and torques (N m).
 NOISE, TORQUE = 2e-4, 0.05
 RATIO, COVERED = 10.0, 0.93
+# s, of the servos' set points: a torque that jumped at each of them would be no function of time.
+FILTER = 0.02
 
 
 def identify(tiny: bool) -> Iterator[Figure]:
@@ -83,7 +85,8 @@ def arm(actuators: bool = True) -> str:
         close += "</body>"
     gains = (400, 500, 300, 60, 40, 20)
     servos = "".join(
-        f'<position name="p{k}" joint="j{k}" kp="{kp}" kv="{kp / 10}"/>'
+        f'<general name="p{k}" joint="j{k}" dyntype="filter" dynprm="{FILTER}" gainprm="{kp}" '
+        f'biastype="affine" biasprm="0 {-kp} {-kp / 10}"/>'
         for k, kp in enumerate(gains)
     )
     sensors = "".join(
