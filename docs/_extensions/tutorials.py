@@ -54,7 +54,11 @@ def digest(source, package):
 def executed(source, digest, folder):
     notebook = nbformat.read(source, as_version=4)
     where = {"metadata": {"path": str(folder)}}
-    NotebookClient(notebook, timeout=600, kernel_name="python3", resources=where).execute()
+    # Of a kernel only errors are told: it warns of TCP without encryption.
+    quiet = ["--IPKernelApp.log_level=40"]
+    NotebookClient(
+        notebook, timeout=600, kernel_name="python3", resources=where, extra_arguments=quiet
+    ).execute()
     notebook.metadata["ran_with"] = digest
     return notebook
 
@@ -65,31 +69,36 @@ def ran_with(path):
     return nbformat.read(path, as_version=4).metadata.get("ran_with")
 
 
-def make(app):
+def start(app):
+    """Copies those that are not to run; the others begin to, beside the gallery's scripts."""
     root = pathlib.Path(app.srcdir).parent
     target = pathlib.Path(app.srcdir) / "learn" / "notebooks"
     target.mkdir(parents=True, exist_ok=True)
     scratch = pathlib.Path(app.doctreedir)
     scratch.mkdir(parents=True, exist_ok=True)
-    todo = {}
     sources = sorted((root / "notebooks").glob("*.ipynb"))
     for stale in {path.name for path in target.glob("*.ipynb")} - {path.name for path in sources}:
         (target / stale).unlink()
+    pool = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
+    app.tutorials = {}
     for source in sources:
         wanted = digest(source, root / "jaxspark")
         if not app.config.run_tutorials or source.name in ALONE:
             if source_of(target / source.name) != source.read_text(encoding="utf-8"):
                 copy(source, target / source.name)
         elif ran_with(target / source.name) != wanted:
-            todo[source] = wanted
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        futures = {pool.submit(executed, path, todo[path], scratch): path for path in todo}
-        failed = {}
-        for future in concurrent.futures.as_completed(futures):
-            if error := future.exception():
-                failed[futures[future].name] = error
-            else:
-                nbformat.write(future.result(), target / futures[future].name)
+            app.tutorials[pool.submit(executed, source, wanted, scratch)] = target / source.name
+    pool.shutdown(wait=False)
+
+
+def finish(app):
+    failed = {}
+    for future in concurrent.futures.as_completed(app.tutorials):
+        path = app.tutorials[future]
+        if error := future.exception():
+            failed[path.name] = error
+        else:
+            nbformat.write(future.result(), path)
     if failed:
         words = "; ".join(f"{name}: {error}" for name, error in failed.items())
         raise ExtensionError(f"Tutorials that do not run: {words}")
@@ -97,7 +106,9 @@ def make(app):
 
 def setup(app):
     app.add_config_value("run_tutorials", True, "env", bool)
-    app.connect("builder-inited", make)
+    # The gallery's scripts run in between, at the default priority of 500.
+    app.connect("builder-inited", start, priority=100)
+    app.connect("builder-inited", finish, priority=900)
     return {"parallel_read_safe": True}
 
 

@@ -8,7 +8,7 @@ rider, the fork and the front wheel; both wheels roll without slipping.
 """
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 import jaxspark
 from jaxspark import multibody as mb, pictures
@@ -16,16 +16,16 @@ from jaxspark import multibody as mb, pictures
 
 jax.config.update("jax_enable_x64", True)
 
-REAR, FRONT, STEER, HEAD, RIDER = jnp.array(  # m, of the bicycle upright
+REAR, FRONT, STEER, HEAD, RIDER = np.array(  # m, of the bicycle upright
     [[0, 0, 0.3], [1.02, 0, 0.35], [1.1, 0, 0], [0.817, 0, 0.87], [0.3, 0, 0.9]]
 )
-ANGLE = jnp.linspace(0, 2 * jnp.pi, 33)
-CIRCLE = jnp.stack([jnp.cos(ANGLE), 0 * ANGLE, jnp.sin(ANGLE)], 1)
+ANGLE = np.linspace(0, 2 * np.pi, 33)
+CIRCLE = np.stack([np.cos(ANGLE), 0 * ANGLE, np.sin(ANGLE)], 1)
 
 
 def body(name, mass, com, xx, yy, zz, xz, *points):  # kg, m, kg m^2
     inertia = [[xx, 0, xz], [0, yy, 0], [xz, 0, zz]]
-    return mb.Body(name, mass, com=com, inertia=inertia, lines=[jnp.array(points)])
+    return mb.Body(name, mass, com=com, inertia=inertia, lines=[points])
 
 
 def hinge(name, parent, child, at, axis=(0.0, 1.0, 0.0)):
@@ -44,19 +44,19 @@ bodies = [
     body("front", 3.0, FRONT, 0.1405, 0.28, 0.1405, 0, FRONT, *(FRONT + FRONT[2] * CIRCLE)),
 ]
 axes = hinge("rear hub", "frame", "rear", REAR), hinge("front hub", "fork", "front", FRONT)
-tilted = hinge("steer", "frame", "fork", STEER, (-jnp.sin(jnp.pi / 10), 0, jnp.cos(jnp.pi / 10)))
+tilted = hinge("steer", "frame", "fork", STEER, (-np.sin(np.pi / 10), 0, np.cos(np.pi / 10)))
 wheels = rolls("rear", REAR), rolls("front", FRONT)
 joints = [mb.Free("free", "ground", "frame"), tilted, *axes]
 bicycle = mb.Mechanism(bodies, joints, constraints=wheels)
 push = [5.0, 0, 0, 0.5, 0, 0]  # m/s, rad/s, the fourth of which is the rate of lean
 y0, z0 = bicycle.state(velocities={"free": push, "rear hub": 5.0 / REAR[2]})
-times = jnp.linspace(0, 5, 121)
+times = np.linspace(0, 5, 121)
 motion = jaxspark.solve(bicycle.system, y0, z0, bicycle.parameters, t1=5.0, ts=times)
 lines = bicycle.shape()
 
 
 def shape(t, y):  # as seen by one who rides beside it
-    at = bicycle.position("frame", y) * jnp.array([1, 1, 0])
+    at = bicycle.position("frame", y) * np.array([1, 1, 0])
     return {name: points - at for name, points in lines(t, y).items()}
 
 

@@ -8,6 +8,7 @@ ones below, keep it level: ten bodies, and five loops in space.
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import jaxspark
 from jaxspark import multibody as mb, pictures
@@ -16,12 +17,12 @@ from jaxspark import multibody as mb, pictures
 jax.config.update("jax_enable_x64", True)
 
 BASE, TOOL, ARM, ROD, HALF = 0.2, 0.06, 0.3, 0.7, 0.05  # radii, lengths, half of a pair (m)
-DOWN, TURN = jnp.array([0.0, 0.0, -1.0]), jnp.arange(4) * 2 * jnp.pi / 3
-OUT = jnp.stack([jnp.cos(TURN), jnp.sin(TURN), 0 * TURN], 1)
+DOWN, TURN = np.array([0.0, 0.0, -1.0]), np.arange(4) * 2 * np.pi / 3
+OUT = np.stack([np.cos(TURN), np.sin(TURN), 0 * TURN], 1)
 
 
 def rod(name, mass, along):
-    inertia = mass / 12 * (along @ along * jnp.eye(3) - jnp.outer(along, along))
+    inertia = mass / 12 * (along @ along * np.eye(3) - np.outer(along, along))
     return mb.Body(name, mass, com=along / 2, inertia=inertia, lines=[[0 * along, along]])
 
 
@@ -38,7 +39,7 @@ bodies, joints, guess = (
     {},
 )
 for k in range(3):
-    out, side, arm = OUT[k], jnp.cross(OUT[k], DOWN), f"arm {k}"
+    out, side, arm = OUT[k], np.cross(OUT[k], DOWN), f"arm {k}"
     bodies.append(rod(arm, 0.3, ARM * out))
     joints.append(mb.Revolute(arm, "ground", arm, position=BASE * out, axis=side))
     for name, shift in ((f"rod {k}+", HALF * side), (f"rod {k}-", -HALF * side)):
@@ -50,6 +51,6 @@ for k in range(3):
 follow = mb.Holonomic("path", ["tool"], path)
 robot = mb.Mechanism(bodies, joints, constraints=[follow], guess=guess)
 y0, z0 = robot.state()
-times = jnp.linspace(0, jnp.pi, 161)
-motion = jaxspark.solve(robot.system, y0, z0, robot.parameters, t1=jnp.pi, ts=times)
+times = np.linspace(0, np.pi, 161)
+motion = jaxspark.solve(robot.system, y0, z0, robot.parameters, t1=np.pi, ts=times)
 film = pictures.animate(motion, robot.shape(), trace="tool", seconds=4, fps=15, pixels=256)

@@ -8,6 +8,7 @@ joint. The pose of the platform follows.
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import jaxspark
 from jaxspark import multibody as mb, pictures
@@ -15,12 +16,12 @@ from jaxspark import multibody as mb, pictures
 
 jax.config.update("jax_enable_x64", True)
 
-PHASES, UP = jnp.arange(6) * jnp.pi / 3, jnp.array([0.0, 0.0, 1.2])
+PHASES, UP = np.arange(6) * np.pi / 3, np.array([0.0, 0.0, 1.2])
 
 
 def hexagon(radius, spread):
-    angle = PHASES + spread * jnp.array([1, -1, 1, -1, 1, -1])
-    return jnp.stack([radius * jnp.cos(angle), radius * jnp.sin(angle), 0 * angle], 1)
+    angle = PHASES + spread * np.array([1, -1, 1, -1, 1, -1])
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle), 0 * angle], 1)
 
 
 def stroke(k):  # m, from the middle of its way
@@ -28,16 +29,16 @@ def stroke(k):  # m, from the middle of its way
 
 
 FEET, CORNERS = hexagon(1.0, 0.35), hexagon(0.6, -0.35)
-rim = CORNERS[jnp.arange(7) % 6]
+rim = CORNERS[np.arange(7) % 6]
 bodies, joints, drives = [mb.Body("platform", 10.0, inertia=(0.9, 0.9, 1.8), lines=[rim])], [], []
 for k in range(6):
     leg = CORNERS[k] + UP - FEET[k]
-    half, along = leg / 2, leg / jnp.linalg.norm(leg)
-    inertia = 0.005 * (jnp.eye(3) - jnp.outer(along, along))
+    half, along = leg / 2, leg / np.linalg.norm(leg)
+    inertia = 0.005 * (np.eye(3) - np.outer(along, along))
     for name in (f"lower {k}", f"upper {k}"):
         bodies.append(mb.Body(name, 0.2, com=half / 2, inertia=inertia, lines=[[0 * half, half]]))
-    low, up, across = f"lower {k}", f"upper {k}", jnp.cross(along, UP)
-    at = {"position": FEET[k], "axis": across, "second": jnp.cross(along, across)}
+    low, up, across = f"lower {k}", f"upper {k}", np.cross(along, UP)
+    at = {"position": FEET[k], "axis": across, "second": np.cross(along, across)}
     joints.append(mb.Universal(f"foot {k}", "ground", low, **at))
     joints.append(mb.Prismatic(f"leg {k}", low, up, position=half, axis=along))
     end = {"position": half, "child_position": CORNERS[k]}
@@ -45,6 +46,6 @@ for k in range(6):
     drives.append(mb.Prescribed(f"drive {k}", f"leg {k}", stroke(k)))
 platform = mb.Mechanism(bodies, joints, constraints=drives)
 y0, z0 = platform.state()
-times = jnp.linspace(0, jnp.pi, 121)
-motion = jaxspark.solve(platform.system, y0, z0, platform.parameters, t1=jnp.pi, ts=times)
+times = np.linspace(0, np.pi, 121)
+motion = jaxspark.solve(platform.system, y0, z0, platform.parameters, t1=np.pi, ts=times)
 film = pictures.animate(motion, platform.shape(), seconds=4, fps=15, pixels=280)

@@ -59,15 +59,16 @@ def preconditioned_solve(
     def flattened(function):
         return lambda x: jax.flatten_util.ravel_pytree(function(unravel(x)))[0]
 
-    apply, apply_transposed = flattened(inverse), flattened(inverse_transposed)
+    # Each is used several times, and traced once.
+    apply, apply_transposed = jax.jit(flattened(inverse)), jax.jit(flattened(inverse_transposed))
     alike = _part_weights(sizes, np.ones(len(sizes)))
 
     def solve(matvec, rhs):
         weights = _part_weights(sizes, np.asarray(emphasis))
-        return _solve(matvec, apply, apply_transposed, rhs, weights, alike, tolerance)
+        return _solve(jax.jit(matvec), apply, apply_transposed, rhs, weights, alike, tolerance)
 
     def transpose_solve(vecmat, rhs):
-        return _solve(vecmat, apply_transposed, apply, rhs, alike, alike, tolerance)
+        return _solve(jax.jit(vecmat), apply_transposed, apply, rhs, alike, alike, tolerance)
 
     return unravel(jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve))
 

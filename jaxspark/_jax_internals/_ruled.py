@@ -9,7 +9,7 @@ import jax.core
 import jax.custom_batching
 import jax.numpy as jnp
 
-from ._primitive import ad, batching, full_batch, mlir, on_one_device, OwnPrimitive, zero_tangent
+from ._primitive import ad, batching, full_batch, jaxpr_as_fun, mlir, on_one_device, OwnPrimitive, zero_tangent
 
 
 Tangent = Callable[[Any, Any, Any], Any]
@@ -34,10 +34,14 @@ def ruled(
     if not ruled_p.usable():
         return _plain(function, tangent, operand, lanes)
     leaves, structure = jax.tree.flatten(operand)
-    shapes, out_structure = jax.tree.flatten(jax.eval_shape(function, operand))
 
     def on_leaves(*leaves):
         return jax.tree.leaves(function(jax.tree.unflatten(structure, leaves)))
+
+    traced, out = jax.make_jaxpr(function, return_shape=True)(operand)
+    shapes, out_structure = jax.tree.flatten(out)
+    if all(jax.typeof(x).sharding.mesh.empty for x in leaves):
+        on_leaves = jaxpr_as_fun(traced)
 
     def of_leaves(leaves, changes, outputs):
         found = tangent(

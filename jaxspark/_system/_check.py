@@ -31,12 +31,22 @@ def as_state(name: str, state: State) -> State:
     if len(dtypes) > 1:
         names = sorted(str(dtype) for dtype in dtypes)
         raise TypeError(f"{name} mixes the dtypes {', '.join(names)}; use one.")
-    return jax.tree.map(jnp.asarray, state)
+    # With their dtype, so that those that JAX took from Python numbers are no other program.
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.result_type(leaf)), state)
 
 
 def as_args(args: Args, dtype: np.dtype) -> Args:
-    """The args with Python floats as arrays, so that a new value needs no compilation."""
-    return jax.tree.map(lambda x: jnp.asarray(x, dtype) if isinstance(x, float) else x, args)
+    """The args with Python floats as arrays, so that a new value needs no compilation.
+
+    So are arrays that JAX made from Python floats, whose dtype is weak.
+    """
+
+    def python_float(x: Any) -> bool:
+        if isinstance(x, jax.Array):
+            return x.weak_type and jnp.issubdtype(x.dtype, jnp.floating)
+        return isinstance(x, float)
+
+    return jax.tree.map(lambda x: jnp.asarray(x, dtype) if python_float(x) else x, args)
 
 
 def _shapes(name: str, function: Function, *operands: Any) -> Any:
