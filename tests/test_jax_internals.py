@@ -313,3 +313,22 @@ def test_programs_that_cannot_be_taken_apart(monkeypatch, said):
     with pytest.warns(jaxspark.JaxInternalsWarning, match="several devices"):
         found = split(lengths)
     np.testing.assert_allclose(found, [float(gauss(x)) for x in lengths], rtol=1e-12)
+
+
+@pytest.mark.parametrize("platforms, wanted", [(("cpu",), [True]), (("tpu",), [False])])
+def test_only_what_the_platform_runs_is_traced(platforms, wanted):
+    seen = []
+
+    def lanes(function):
+        def call(x):
+            seen.append(internals.on_cpu())
+            return jax.vmap(function)(x)
+
+        return call
+
+    def double(x):
+        rule = lambda x, change, _: None if change is None else 2 * change
+        return internals.ruled(lambda x: 2 * x, rule, x, lanes)
+
+    jax.jit(jax.vmap(double)).trace(jnp.ones(3)).lower(lowering_platforms=platforms)
+    assert seen == wanted and internals.on_cpu() is None

@@ -297,3 +297,23 @@ def test_value_and_jacobian(n):
     total = lambda of: jax.grad(lambda x: sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(of(x))))
     ours = total(lambda x: value_and_jacobian(function, x)[1])(x)
     np.testing.assert_allclose(ours, total(jax.jacfwd(function))(x), rtol=1e-12)
+
+
+def test_where_numbers_come_from_compiles_nothing():
+    traced = []
+
+    def lagrangian(t, q, v, args):
+        traced.append(t)
+        return 0.5 * jnp.sum(v**2) - args["gravity"] * q[1]
+
+    rod = lambda t, q, args: jnp.linalg.norm(q) - args["length"]
+    system = jaxspark.LagrangianSystem(lagrangian, holonomic=rod)
+    steps = {"steps": jaxspark.EqualSteps(2), "t1": 0.1}
+    ends, counts = [], []
+    for number in (float, jnp.array, lambda x: jnp.asarray(x, float), lambda x: jnp.array([x])[0]):
+        args = {"gravity": number(9.81), "length": number(1.0)}
+        start = number(1.0) * jnp.array([1.0, 0.0])
+        ends.append(jaxspark.solve(system, start, jnp.zeros(2), args, **steps).y1)
+        counts.append(len(traced))
+    assert counts == counts[:1] * 4
+    np.testing.assert_array_equal(ends, ends[:1] * 4)

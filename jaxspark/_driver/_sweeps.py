@@ -31,7 +31,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar, IntScalar
-from .._jax_internals import LinearMap
+from .._jax_internals import LinearMap, on_cpu
 from ._crossing import Crossing
 from ._locate import AbstractEvents
 from ._lockstep import loop_with_rows
@@ -256,11 +256,13 @@ def each_lane(function: Callable[..., Any]) -> Callable[..., Any]:
     On a CPU a lane in a loop waits for no other, and its few numbers stay in the cache.
     """
 
+    def in_turn(*operands):
+        return jax.lax.map(lambda lane: function(*lane), operands)
+
     def call(*operands):
-        return jax.lax.platform_dependent(
-            *operands,
-            cpu=lambda *x: jax.lax.map(lambda lane: function(*lane), x),
-            default=jax.vmap(function),
-        )
+        at_once, known = jax.vmap(function), on_cpu()
+        if known is None:
+            return jax.lax.platform_dependent(*operands, cpu=in_turn, default=at_once)
+        return (in_turn if known else at_once)(*operands)
 
     return call

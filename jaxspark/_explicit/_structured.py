@@ -43,15 +43,6 @@ class StructuredField(Field):
         finite = jnp.isfinite(jnp.sum(rhs) + jnp.sum(v)) & at.saddle.finite
         return Evaluation(at, increment, solution, regular, finite)
 
-    def residuals(
-        self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"]
-    ) -> tuple[Float[Array, " nlam"], Float[Array, " nlam"], Float[Array, " npsi"]]:
-        """`g`, `gdot` and `k`."""
-        system = self.system(parameters)
-        y, z = self.split(x)
-        b = _of(system)(t, y, z, jnp.ones((), y.dtype)).b
-        return system.holonomic(t, y), b[: self.nlam], b[self.nlam :]
-
     def equations(
         self,
         moving: Any,

@@ -20,6 +20,8 @@ transposes are JAX's: gradients of large systems cost up to twice as much |
 `jax.lax.optimization_barrier`, which derivatives pass, too |
 | the same; `jaxpr_as_fun`, `replace` of programs and equations | `with_gathers_summed`: \
 transposes of `x[index]` are sums | 0.10 | scatters, which are loops on a CPU |
+| `platform` of `mlir.register_lowering` | `on_cpu`: where a rule that is traced will run | 0.10 | \
+`jax.lax.platform_dependent`, which traces what every platform would run |
 | `jax.extend.core.jaxpr_as_fun` | rules of the primitives are traced as on one device where \
 several run them (`on_one_device`) | 0.10 | as without the primitives |
 | `jax.extend.core.jaxpr_as_fun`, `ClosedJaxpr` | `opened`: a function's closed-over arrays as \
@@ -42,6 +44,7 @@ from ._mix import mix as mix
 from ._once import computed_once as computed_once
 from ._opened import opened as opened
 from ._options import accepted as accepted
+from ._primitive import on_cpu as on_cpu
 from ._ruled import ruled as ruled
 from ._sparsity import (
     depends_on as depends_on,

@@ -8,7 +8,7 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 
-from ._primitive import ad, batching, full_batch, mlir, on_one_device, OwnPrimitive
+from ._primitive import ad, batching, full_batch, lowered_as, OwnPrimitive
 
 
 Rule = Callable[[Any, Any], Any]
@@ -171,7 +171,7 @@ def _register(primitive: Any) -> None:
     primitive.multiple_results = True
     primitive.def_impl(_compiled)
     primitive.def_abstract_eval(_shapes)
-    mlir.register_lowering(primitive, mlir.lower_fun(on_one_device(_value), multiple_results=True))
+    lowered_as(primitive, _value)
     batching.primitive_batchers[primitive] = _batch
     ad.primitive_jvps[primitive] = _jvp
     ad.primitive_transposes[primitive] = _transpose

@@ -1,5 +1,6 @@
 """Primitives of our own: made where JAX allows it, and tried out where JAX is newer than tested."""
 
+import contextvars
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,36 @@ def lacking() -> Exception | None:
         f"{m}.{x}" for m, wanted in NEEDED.items() for x in wanted if not hasattr(modules[m], x)
     ]
     return AttributeError(f"jax.interpreters has no {', '.join(names)}") if names else None
+
+
+_ON_CPU: contextvars.ContextVar[bool | None] = contextvars.ContextVar("on_cpu", default=None)
+
+
+def on_cpu() -> bool | None:
+    """Whether what is traced will run on a CPU; `None` where that is not known."""
+    return _ON_CPU.get()
+
+
+def lowered_as(primitive: Any, value: Callable[..., Any]) -> None:
+    """Let a primitive of several results be lowered as `value`, traced for one platform.
+
+    `jax.lax.platform_dependent` traces what all platforms would run.
+    """
+
+    def told(cpu: bool) -> Callable[..., Any]:
+        def call(*operands: Any, **params: Any) -> Any:
+            token = _ON_CPU.set(cpu)
+            try:
+                return on_one_device(value)(*operands, **params)
+            finally:
+                _ON_CPU.reset(token)
+
+        assert mlir is not None
+        return mlir.lower_fun(call, multiple_results=True)
+
+    assert mlir is not None
+    mlir.register_lowering(primitive, told(False))
+    mlir.register_lowering(primitive, told(True), platform="cpu")
 
 
 def on_one_device(value: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,15 @@ import jax.core
 import jax.custom_batching
 import jax.numpy as jnp
 
-from ._primitive import ad, batching, full_batch, jaxpr_as_fun, mlir, on_one_device, OwnPrimitive, zero_tangent
+from ._primitive import (
+    ad,
+    batching,
+    full_batch,
+    jaxpr_as_fun,
+    lowered_as,
+    OwnPrimitive,
+    zero_tangent,
+)
 
 
 Tangent = Callable[[Any, Any, Any], Any]
@@ -116,7 +124,7 @@ def _register(primitive: Any) -> None:
     primitive.multiple_results = True
     primitive.def_impl(_compiled)
     primitive.def_abstract_eval(_shapes)
-    mlir.register_lowering(primitive, mlir.lower_fun(on_one_device(_value), multiple_results=True))
+    lowered_as(primitive, _value)
     batching.primitive_batchers[primitive] = _batch
     ad.primitive_jvps[primitive] = _jvp
 
