@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 from sphinx.errors import ExtensionError
 
 
-# Three to a core, which is not idle at the end, then, while the longest runs alone.
+# Three to a core, beside the gallery's scripts: what is at work at the end leaves no core idle.
 AT_ONCE = 3 * (os.cpu_count() or 1)
 
 
@@ -92,6 +92,7 @@ def start(app):
 
 
 def finish(app):
+    """Waits for those that run, and stores them."""
     failed = {}
     for future in concurrent.futures.as_completed(app.tutorials):
         path = app.tutorials[future]

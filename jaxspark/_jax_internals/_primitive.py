@@ -62,6 +62,9 @@ def lowered_as(primitive: Any, value: Callable[..., Any]) -> None:
     `jax.lax.platform_dependent` traces what all platforms would run.
     """
 
+    assert mlir is not None
+    lower_fun, register = mlir.lower_fun, mlir.register_lowering
+
     def told(cpu: bool) -> Callable[..., Any]:
         def call(*operands: Any, **params: Any) -> Any:
             token = _ON_CPU.set(cpu)
@@ -70,12 +73,10 @@ def lowered_as(primitive: Any, value: Callable[..., Any]) -> None:
             finally:
                 _ON_CPU.reset(token)
 
-        assert mlir is not None
-        return mlir.lower_fun(call, multiple_results=True)
+        return lower_fun(call, multiple_results=True)
 
-    assert mlir is not None
-    mlir.register_lowering(primitive, told(False))
-    mlir.register_lowering(primitive, told(True), platform="cpu")
+    register(primitive, told(False))
+    register(primitive, told(True), platform="cpu")
 
 
 def on_one_device(value: Callable[..., Any]) -> Callable[..., Any]:

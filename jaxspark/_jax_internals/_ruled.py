@@ -48,6 +48,7 @@ def ruled(
 
     traced, out = jax.make_jaxpr(function, return_shape=True)(operand)
     shapes, out_structure = jax.tree.flatten(out)
+    # Traced once, but where devices share operands: there `on_one_device` traces it again.
     if all(jax.typeof(x).sharding.mesh.empty for x in leaves):
         on_leaves = jaxpr_as_fun(traced)
 
