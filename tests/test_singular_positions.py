@@ -26,16 +26,19 @@ def test_right_or_named(name, method):
     assert found <= {"right", "named"}
 
 
-def failure(system, at, method):
-    with pytest.raises(jaxspark.SolveError) as error:
-        jaxspark.solve(system, *at, t1=1.0, method=method, rtol=1e-7)
-    return str(error.value)
+def failures(system, starts):
+    """What is said of the motions that do not get through."""
+    for at in starts:
+        try:
+            jaxspark.solve(system, *at, t1=1.0, method=jaxspark.Gauss(3), rtol=1e-7)
+        except jaxspark.SolveError as error:
+            yield str(error)
 
 
 def test_time_rank_and_combination_are_named():
     position = POSITIONS["lemniscate"]
     at = state(position, -0.3, 1.0)
-    words = failure(system_of(position), at, jaxspark.Gauss(3))
+    (words,) = failures(system_of(position), [at])
     assert "rank 0 of 1" in words and "GGL(jaxspark.RadauIIA(3))" in words
     end = jaxspark.solve(
         system_of(position), *at, t1=0.31, method=jaxspark.GGL(jaxspark.RadauIIA(3)), rtol=1e-9
@@ -44,8 +47,13 @@ def test_time_rank_and_combination_are_named():
     before = float(-end.y1[0] / end.z1[0])
     named = float(words.split("near t = ")[1].split(",")[0])
     assert abs(named - (0.31 + before)) <= 1e-3
+
+
+def test_combination_of_rows_is_named():
     position = POSITIONS["folded kite"]
-    words = failure(system_of(position), state(position, -0.3, 1.0), jaxspark.Gauss(3))
+    system = system_of(position)
+    # Whether a motion meets the position or steps over it hangs on rounding.
+    words = next(failures(system, [state(position, s, 1.0) for s in (-0.4, -0.3, -0.25, -0.2)]))
     assert "rank 2 of 3" in words
     # This combination of the rows of the Jacobian vanishes where all links lie in a line.
     null = np.array(words.split("combination [")[1].split("]")[0].split(), float)
