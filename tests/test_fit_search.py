@@ -216,7 +216,7 @@ def test_curvature_is_that_of_the_likelihood():
     values = problem.data.measured + residuals(u)[None]
     prediction = type(prediction)(values, *[getattr(prediction, name) for name in (
         "y0", "z0", "y1", "z1", "good", "residual", "newton_iterations", "points")])  # fmt: skip
-    at_u = Sensitivities(prediction, J[None], None, None)
+    at_u = Sensitivities(prediction, J[None], None, None, None)
     share = 1 - 2 / (samples * channels)
 
     def concentrated(u):

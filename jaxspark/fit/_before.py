@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ._data_remarks import data_remarks
-from ._evaluate import weighted
+from ._evaluate import weighted_alone
 from ._model import Model
 from ._motion_remarks import horizon_remarks, rate_remarks, start_remarks
 from ._noise import initial_noise
@@ -64,7 +64,7 @@ def checked_at(
     listed = list(records)
     remarks = [remark for record in listed for remark in data_remarks(record)]
     remarks += rate_remarks(problem, listed)
-    found = weighted(problem, u, sigma, at_start)
+    found = weighted_alone(problem, u, sigma, at_start)
     told, count = -1, problem.shared.size
     if bool(found.good):
         values = np.asarray(at_start.prediction.values, float)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._custom_types import BoolScalar, FloatScalar
+from ._compile import compiled
 from ._problem import Data, Problem
 from ._sensitivities import Sensitivities
 from ._spread import each
@@ -239,3 +240,7 @@ def continuity(
     C = C.at[trials, rows, index[before + 1][:, None, :]].add(-found.starts[before + 1, :, :-1])
     jumps = found.ends[before, :, -1] - found.starts[before + 1, :, -1]
     return C.reshape(n * d, size), jumps.reshape(-1)
+
+
+# As programs of their own: one after the other, their operations would be many small ones.
+weighted_alone, assembled_alone = compiled(weighted), compiled(assembled)

@@ -28,12 +28,14 @@ class Sensitivities(eqx.Module):
     - `ends`, `starts`: of each trial its state at the end, in the tangent coordinates of the next
         one's start, and that at its start in its own, with derivatives as last columns;
         `None` unless trials are windows of one motion.
+    - `begun`: the derivative of the flat state at the start; `None` unless it is unknown.
     """
 
     prediction: Prediction
     jacobian: Float[Array, "*n samples channels q"]
     ends: Float[Array, "*n d q1"] | None
     starts: Float[Array, "*n d q1"] | None
+    begun: Float[Array, "*n m q"] | None
 
 
 def sensitivities(problem: Problem, u: Float[Array, " p"]) -> Sensitivities:
@@ -54,16 +56,17 @@ def _trials(problem: Problem, u: Float[Array, " p"]) -> tuple[Any, tuple[Any, ..
     def of_trial(problem, x, at, following, data):
         def function(x):
             found = predict_trial(problem, x, at, data, "stages" if reverse else "none")
+            start = found.y0, found.z0
             state = ()
             if windows:
-                where = (found.y1, found.z1), (found.y0, found.z0)
-                state = following.coordinates(*where[0]), at.coordinates(*where[1])
-            return (found.values, state), (state, found)
+                state = following.coordinates(found.y1, found.z1), at.coordinates(*start)
+            begun = jnp.concatenate(start) if problem.num_start else None
+            return (found.values, state, begun), (state, found)
 
         derivative = jax.jacrev if reverse else jax.jacfwd
-        jacobian, (state, found) = derivative(function, has_aux=True)(x)
-        moves = [jnp.concatenate([J, s[:, None]], 1) for J, s in zip(jacobian[1], state)]
-        return Sensitivities(found, jacobian[0], *(moves or (None, None)))
+        (shown, ends, begun), (state, found) = derivative(function, has_aux=True)(x)
+        moves = [jnp.concatenate([J, s[:, None]], 1) for J, s in zip(ends, state)] or [None, None]
+        return Sensitivities(found, shown, moves[0], moves[1], begun)
 
     following = jax.tree.map(lambda x: jnp.roll(x, -1, 0), problem.tangents)
     operands = u[problem.local()], problem.tangents, following, problem.data

@@ -8,22 +8,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from .. import __version__
 from ._combinations import unidentifiable_words
-from ._compile import compiled
 from ._correlated import correlated_errors
 from ._doubts import criteria_of, doubts, hold_out_of
 from ._findings import Estimate, Findings, Profile
 from ._fit import Fit
 from ._intervals import intervals, intervals_in
 from ._left_out import predicted
-from ._predict import start_of_trial
-from ._problem import Problem
 from ._record import Record
 from ._trials import trials_of
 
@@ -140,7 +136,10 @@ def _initial_states(fit: Fit, level: float) -> tuple[Estimate, ...]:
     problem, known = fit.problem, fit.uncertainty
     if problem.num_start == 0:
         return ()
-    before, values, slopes = _start_derivatives(problem, fit.state.u)
+    before = np.concatenate([problem.tangents.y, problem.tangents.z], 1)
+    at_u = fit.sensitivities
+    values = np.concatenate([at_u.prediction.y0, at_u.prediction.z0], 1)
+    slopes = np.asarray(at_u.begun)
     local, firsts = problem.local(), [
         k for k in range(problem.num_trials) if k - 1 not in problem.links
     ]  # fmt: skip
@@ -171,20 +170,3 @@ def _before(fit: Fit) -> tuple[str, ...]:
     """What the check before the fit said of the data; what they tell is known better since."""
     remarks = () if fit.checked is None else fit.checked.remarks
     return tuple(str(remark) for remark in remarks if remark.kind == "data")
-
-
-@compiled
-def _start_derivatives(problem: Problem, u: Any):
-    """Guesses of initial states, initial states, and derivatives by each trial's unknowns."""
-
-    def state(x, at, inputs):
-        _, y, z, _ = start_of_trial(problem, x, at, inputs)
-        flat = [jax.flatten_util.ravel_pytree(part)[0] for part in (y, z)]
-        return jnp.concatenate(flat)
-
-    def both(x, at, inputs):
-        return state(x, at, inputs), jax.jacfwd(state)(x, at, inputs)
-
-    guess = jnp.concatenate([problem.tangents.y, problem.tangents.z], 1)
-    values, slopes = jax.vmap(both)(u[problem.local()], problem.tangents, problem.data.inputs)
-    return guess, values, slopes

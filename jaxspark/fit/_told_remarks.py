@@ -9,7 +9,7 @@ import scipy.linalg
 from jaxtyping import Array, Float
 
 from ._covariance import RTOL
-from ._evaluate import assembled, Evaluation
+from ._evaluate import assembled_alone, Evaluation
 from ._null import components, sparse_basis
 from ._problem import Problem
 from ._remarks import Remark
@@ -26,7 +26,7 @@ def told_remarks(
     shared, count = problem.shared, problem.shared.size
     if count == 0:
         return [], 0
-    A = np.asarray(assembled(problem, found)[0], float)
+    A = np.asarray(assembled_alone(problem, found)[0], float)
     slopes = np.asarray(jax.jacfwd(shared.physical)(u[:count]), float)
     vectors, rank = untold(A, count, RTOL[np.dtype(problem.data.ts.dtype).name])
     if not len(vectors):

@@ -18,7 +18,7 @@ from ._covariance import (
     RTOL,
     unidentifiable,
 )
-from ._evaluate import assembled, continuity
+from ._evaluate import assembled_alone, continuity
 from ._fit import Fit
 from ._flat import is_flat, untold_by_means, untold_by_rounding
 from ._problem import Problem
@@ -128,7 +128,7 @@ class Uncertainty:
 def uncertainty(fit: Fit) -> Uncertainty:
     """From the Jacobian at the estimate."""
     problem, found = fit.problem, fit.state.found
-    A, b = (np.asarray(part, np.float64) for part in assembled(problem, found))
+    A, b = (np.asarray(part, np.float64) for part in assembled_alone(problem, found))
     spread, closing = _independent(fit)
     rows = A @ spread
     shared = problem.shared

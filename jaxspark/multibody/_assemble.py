@@ -1,6 +1,7 @@
 """Closed loops: coordinates that close them, and rows of their equations that say something."""
 
 import copy
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,12 +38,13 @@ class Closure:
         rolling: Rows,
     ):
         self.tree, self.loops, self.rolling = tree, Loops(tree, couplings, others), rolling
-        tabulated = _tabulated(tree, self.loops)
-        self._plain: Any = _functions(tree, self.loops, tabulated)
         # Rows that exclude opposite axes lead to the right configuration; they have no slope there.
+        # All others are among these.
         aligned = Loops(tree, couplings, others, aligned=True)
-        self._aligned: Any = _functions(tree, aligned, _tabulated(tree, aligned))
-        self._rates: Any = _velocities(tree, self.loops, rolling, tabulated)
+        plain = [aligned.rows.index(row) for row in self.loops.rows]
+        plain += range(len(aligned.rows), len(aligned.names))
+        self._plain = np.array(plain, int)
+        self._every: Any = _equations(tree, aligned, rolling)
         self._rate = jax.jit(lambda y, z: velocity(tree, y, z))
         functions = [False] * (len(self.loops.names) - len(others.names))
         self.rheonomic = np.array(functions + [x.rheonomic for x in others.of_rows], bool)
@@ -54,17 +56,23 @@ class Closure:
     def at(self, args: Any, t: Any = 0.0) -> "Closure":
         """The same with parameters and a time."""
         bound = copy.copy(self)
-        for name in ("_plain", "_aligned", "_rates"):
-            setattr(bound, name, getattr(self, name)(args, t))
+        bound._every = functools.partial(self._every, args, t)
         return bound
 
     def __call__(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """`g`, all rows of it, over the sizes of what they compare, and `C`."""
-        return self._plain(y)
+        g, C = self._aligned(y)
+        return g[self._plain], C[self._plain]
+
+    def _aligned(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        g, _, C = self._every(y, np.zeros(self.tree.nz))
+        return g, C[: len(g)]
 
     def rates(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """`gdot` and `k` at velocities, over the sizes of what they compare, and their Jacobian."""
-        return self._rates(y, z)
+        g, b, C = self._every(y, z)
+        rows = np.concatenate([self._plain, np.arange(len(g), len(b))])
+        return b[rows], C[rows]
 
     def velocities(
         self, y: np.ndarray, z: np.ndarray, held: np.ndarray
@@ -75,7 +83,7 @@ class Closure:
         """
         z = np.where(held, z, 0.0)
         for _ in range(MOST):
-            b, C = self._rates(y, z)
+            b, C = self.rates(y, z)
             size = float(np.max(np.abs(b), initial=0))
             least = self.rounding * (1 + np.max(np.abs(z), initial=0))
             if size <= least or not np.isfinite(size + np.sum(C)):
@@ -85,7 +93,7 @@ class Closure:
                 break
             z = z.copy()
             z[~held] -= change
-        return z, float(np.max(np.abs(self._rates(y, z)[0]), initial=0))
+        return z, float(np.max(np.abs(self.rates(y, z)[0]), initial=0))
 
     def moved(self, y: np.ndarray, dz: np.ndarray) -> np.ndarray:
         """Coordinates after a small motion, with unit quaternions."""
@@ -102,7 +110,7 @@ class Closure:
         - `y`: a guess; `held`: which velocities are zero on the way.
         """
         y, _ = self._search(self._aligned, y, held)
-        y, _ = self._search(self._plain, y, held)
+        y, _ = self._search(self, y, held)
         return y, float(np.max(np.abs(self._aligned(y)[0]), initial=0))
 
     def _search(
@@ -123,28 +131,28 @@ class Closure:
         return best, least
 
 
-def _tabulated(tree: Tree, loops: Loops) -> Callable[[Any], Tables]:
-    return jax.jit(lambda args: tables_of(tree, loops, args))
+def _equations(tree: Tree, loops: Loops, rolling: Rows) -> Callable[..., Any]:
+    """Of parameters, a time, coordinates and velocities: `g`, `gdot` and `k`, and the Jacobian.
 
-
-def _functions(
-    tree: Tree, loops: Loops, tabulated: Callable[[Any], Tables]
-) -> Callable[[Any, Any], Any]:
-    """With parameters and a time a function of coordinates, compiled once."""
+    One program, since compiling takes longer than all that it is for.
+    """
 
     @jax.jit
-    def both(t, y, tables):
+    def of_arrays(args, t, y, z):
+        tables = tables_of(tree, loops, args)
         at = places(tree, tables, y)
-        still = _still(tree, y)
-        g, C = loops.positions(t, tables, at.T, y), loops.jacobian(t, tables, at, still)
-        sizes = _sizes(loops, tables, at.T, y, loops.others.of_rows)
-        return g / sizes, C / sizes[:, None]
+        moving = Moving(y, z, rates(tree, at.S, z).V)
+        g, every = loops.positions(t, tables, at.T, y), [*loops.others.of_rows, *rolling.of_rows]
+        C = [loops.jacobian(t, tables, at, moving), *rolling.jacobian(t, tables, at, moving)]
+        b = [loops.rates(t, tables, at, moving, C[0]), *rolling.rates(t, tables, at, moving)]
+        sizes = _sizes(loops, tables, at.T, y, every)
+        return g / sizes[: len(g)], jnp.concatenate(b) / sizes, jnp.concatenate(C) / sizes[:, None]
 
-    def bound(args, t):
-        tables = tabulated(args)
-        return lambda y: _arrays(both(jnp.asarray(t, jnp.asarray(y).dtype), y, tables))
+    def every(args, t, y, z):
+        y, z = jnp.asarray(y), jnp.asarray(z)
+        return tuple(np.asarray(x) for x in of_arrays(args, jnp.asarray(t, y.dtype), y, z))
 
-    return bound
+    return every
 
 
 def _sizes(loops: Loops, tables: Tables, T: Array, y: Array, others: Sequence[Any]) -> Array:
@@ -156,36 +164,6 @@ def _sizes(loops: Loops, tables: Tables, T: Array, y: Array, others: Sequence[An
     of_joints = jnp.where(tables.phi[:, 3] > 0, size, 1)
     scalars = [angles] * len(loops.couplings) + [angles if x.joint else size for x in others]
     return jnp.concatenate([of_joints, jnp.asarray(scalars, y.dtype).reshape(-1)])
-
-
-def _arrays(values: Any) -> Any:
-    return tuple(np.asarray(x) for x in values)
-
-
-def _velocities(
-    tree: Tree, loops: Loops, rolling: Rows, tabulated: Callable[[Any], Tables]
-) -> Callable[[Any, Any], Any]:
-    """All equations for velocities, in place of those of positions alone."""
-
-    @jax.jit
-    def both(t, y, z, tables):
-        at = places(tree, tables, y)
-        moving = Moving(y, z, rates(tree, at.S, z).V)
-        C = [loops.jacobian(t, tables, at, moving), *rolling.jacobian(t, tables, at, moving)]
-        b = [loops.rates(t, tables, at, moving, C[0]), *rolling.rates(t, tables, at, moving)]
-        every = [*loops.others.of_rows, *rolling.of_rows]
-        sizes = _sizes(loops, tables, at.T, y, every)
-        return jnp.concatenate(b) / sizes, jnp.concatenate(C) / sizes[:, None]
-
-    def bound(args, t):
-        tables = tabulated(args)
-        return lambda y, z: _arrays(both(jnp.asarray(t, jnp.asarray(y).dtype), y, z, tables))
-
-    return bound
-
-
-def _still(tree: Tree, y: Array) -> Moving:
-    return Moving(y, jnp.zeros(tree.nz, y.dtype), jnp.zeros((tree.n + 1, 3, 4), y.dtype))
 
 
 def independent_rows(closure: Closure, y: np.ndarray) -> np.ndarray | None:
