@@ -49,7 +49,8 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "min_reported_time": 1e9,
     "thumbnail_size": (160, 160),
-    "reset_modules": (),
+    "reset_modules": ("gallery_images.forget",),
+    "reset_modules_order": "after",
     "parallel": 2,
 }
 

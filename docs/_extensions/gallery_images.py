@@ -1,5 +1,6 @@
 """Animations of a gallery's script as its pictures: the file that it saves, and a still of it."""
 
+import jax
 from PIL import Image
 from sphinx_gallery.scrapers import figure_rst
 
@@ -19,3 +20,8 @@ def of_animations(block, block_vars, gallery_conf):
             value.save(path.removesuffix(".png") + ".webp")
             paths.append(path.removesuffix(".png") + ".webp")
     return figure_rst(paths, gallery_conf["src_dir"], "A mechanism in motion")
+
+
+def forget(gallery_conf, name):
+    """Drop compiled programs: a process that grows is ended, and its successor imports all again."""
+    jax.clear_caches()

@@ -7,6 +7,7 @@ The pivot shakes up and down so fast that the pendulum swings about the upright 
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import jaxspark
 from jaxspark import pictures
@@ -25,8 +26,8 @@ pendulum = jaxspark.LagrangianSystem(
     lambda t, q, v, args: 0.5 * jnp.sum(v**2) - 9.81 * q[1],
     holonomic=lambda t, q, args: jnp.linalg.norm(q - pivot(t)) - LENGTH,
 )
-start = jaxspark.project(pendulum, 0.0, jnp.array([0.7, 0.8]), jnp.zeros(2))
-motion = jaxspark.solve(pendulum, start.y, start.z, t1=1.6, ts=jnp.linspace(0, 1.6, 641))
+start = jnp.array([np.sin(0.8), SHAKE + np.cos(0.8)])
+motion = jaxspark.solve(pendulum, start, jnp.zeros(2), t1=1.6, ts=jnp.linspace(0, 1.6, 641))
 
 
 def shape(t, q):

@@ -34,8 +34,7 @@ def blade(t, q, v, args):
 
 sleigh = jaxspark.LagrangianSystem(lagrangian, nonholonomic=blade)
 push = jnp.array([-1.0, 0.0, 0.3])  # backward, which is not stable
-start = jaxspark.project(sleigh, 0.0, jnp.zeros(3), push)
-motion = jaxspark.solve(sleigh, start.y, start.z, t1=7.0, ts=jnp.linspace(0, 7, 281))
+motion = jaxspark.solve(sleigh, jnp.zeros(3), push, t1=7.0, ts=jnp.linspace(0, 7, 281))
 
 
 def shape(t, q):

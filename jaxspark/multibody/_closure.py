@@ -186,8 +186,15 @@ class Loops:
         self, t: Any, tables: Tables, places: Places, moving: Moving
     ) -> Float[Array, "m nz"]:
         """`C`, with respect to velocities."""
+        parts = [
+            *self._own_jacobian(tables, places, moving.y),
+            *self.others.jacobian(t, tables, places, moving),
+        ]
+        return self._combined(jnp.concatenate(parts))
+
+    def _own_jacobian(self, tables: Tables, places: Places, y: Array) -> list[Array]:
+        """That of joints and couplings."""
         e, x, _ = self._ends(tables, places.T)
-        y = moving.y
         moved = jnp.sum(places.S[None] * x[:, None, None, :], 3)
         parts = [jnp.asarray(self.relative, y.dtype) * jnp.sum(moved * e[:, None, :], 2)]
         for coupling, at in zip(self.couplings, self.at, strict=True):
@@ -196,8 +203,7 @@ class Loops:
                 p = _derivative(_coefficients(coupling, tables, y.dtype))
                 row = row.at[at[1][1]].add(-_polynomial(p, y[at[1][0]]))
             parts.append(row[None])
-        parts += self.others.jacobian(t, tables, places, moving)
-        return self._combined(jnp.concatenate(parts))
+        return parts
 
     def rates(
         self, t: Any, tables: Tables, places: Places, moving: Moving, C: Float[Array, "m nz"]
@@ -211,7 +217,7 @@ class Loops:
         parts += self.others.rates(t, tables, places, moving.still())
         return along + self._combined(jnp.concatenate(parts))
 
-    def accelerations(
+    def equations(
         self,
         t: Any,
         on: Any,
@@ -220,17 +226,25 @@ class Loops:
         rates: Rates,
         moving: Moving,
         u: Array,
-    ) -> Float[Array, " m"]:
-        """`gddot` at accelerations `u`; all but `C u` is times `on`, as `rates` are already."""
+    ) -> tuple[Float[Array, "m nz"], Float[Array, " m"], Float[Array, " m"]]:
+        """`C`, `gdot`, and `gddot` at accelerations `u`.
+
+        Of `gddot` all but `C u` is times `on`, as `rates` are already.
+        """
+        own = jnp.concatenate(self._own_jacobian(tables, places, moving.y))
         e, x, _ = self._ends(tables, places.T)
         V_a, V_b = take(rates.V, self.first), take(rates.V, self.second)
         A_a, A_b = take(rates.A, self.first), take(rates.A, self.second)
         D = V_b - V_a
         E = A_b - A_a - products(V_a[:, :, :3], D) + products(D[:, :, :3], V_b)
         far = jnp.sum(e * jnp.sum(E * x[:, None, :], 2), 1)
-        parts = [far, *self._coupled(tables, moving.y, on * moving.z, u)]
-        parts += self.others.accelerations(t, on, tables, places, rates.A, moving, u)
-        return self._combined(jnp.concatenate(parts))
+        C, b, c = [own], [jnp.sum(own * moving.z[None, :], 1)], [far]
+        c += self._coupled(tables, moving.y, on * moving.z, u)
+        if self.others.names:
+            found = self.others.equations(t, on, tables, places, rates.A, moving, u)
+            C, b, c = C + found[0], b + found[1], c + found[2]
+        C, b, c = (self._combined(jnp.concatenate(x)) for x in (C, b, c))
+        return C, b, c
 
 
 def _coefficients(coupling: Coupling, tables: Tables, dtype: Any) -> Array:

@@ -187,31 +187,41 @@ class Rows:
             function = self._function(k, tables)
             motion = self._motion(k, moving.V, moving.z)
             J = jax.jacrev(lambda motion, f=function, at=at: f(t, at, motion))(motion)
-            moved = self.moved[k]
-            if moved is None:
-                rows = jnp.zeros((J.shape[0], self.tree.nz), J.dtype)
-                out.append(rows.at[:, self.at[k][1]].set(J))
-                continue
-            parts = [
-                jnp.asarray(mask, J_i.dtype)[None, :]
-                * jnp.sum(J_i.reshape(-1, 1, 12) * places.S.reshape(1, -1, 12), 2)
-                for mask, J_i in zip(moved, J, strict=True)
-            ]
-            out.append(sum(parts[1:], parts[0]))
+            out.append(self._rows(k, places, J))
         return out
 
-    def accelerations(
+    def equations(
         self, t: Array, on: Any, tables: Tables, places: Places, A: Array, moving: Moving, u: Array
-    ) -> list[Array]:
-        """`b'` with the derivatives `A` of motions at accelerations `u`; the rest is times `on`."""
-        out, t = [], jnp.asarray(t, moving.y.dtype)
+    ) -> tuple[list[Array], list[Array], list[Array]]:
+        """`C`, `b` and `b'` with the derivatives `A` of motions at accelerations `u`.
+
+        Of `b'` the rest is times `on`. All three are of one linearisation.
+        """
+        every, t = [], jnp.asarray(t, moving.y.dtype)
         for k in range(len(self.constraints)):
             at = self._at(k, tables, places.T, moving.y)
             motion = self._motion(k, moving.V, moving.z)
+            b, linear = jax.linearize(self._function(k, tables), t, at, motion)
             drift = jax.tree.map(lambda x: on * x, self._drift(k, at, motion))
-            along = (on * jnp.ones_like(t), drift, self._motion(k, A, u))
-            out.append(jax.jvp(self._function(k, tables), (t, at, motion), along)[1])
-        return out
+            change = linear(on * jnp.ones_like(t), drift, self._motion(k, A, u))
+            back = jax.linear_transpose(linear, t, at, motion)
+            slopes = jax.vmap(back)(jnp.eye(b.size, dtype=b.dtype))[2]
+            every.append((self._rows(k, places, slopes), b, change))
+        C, b, c = zip(*every, strict=True)
+        return list(C), list(b), list(c)
+
+    def _rows(self, number: int, places: Places, slopes: Any) -> Float[Array, "rows nz"]:
+        """Rows of `C`, from the derivatives by motions or by a joint's velocities."""
+        moved = self.moved[number]
+        if moved is None:
+            rows = jnp.zeros((slopes.shape[0], self.tree.nz), slopes.dtype)
+            return rows.at[:, self.at[number][1]].set(slopes)
+        parts = [
+            jnp.asarray(mask, J.dtype)[None, :]
+            * jnp.sum(J.reshape(-1, 1, 12) * places.S.reshape(1, -1, 12), 2)
+            for mask, J in zip(moved, slopes, strict=True)
+        ]
+        return sum(parts[1:], parts[0])
 
     def wrenches(
         self, t: Array, tables: Tables, T: Array, moving: Moving, mu: Array

@@ -143,14 +143,10 @@ class TreeSystem(AbstractStructuredSystem):
         own = bool(self.loops.others.names or size)
         moving = Moving(y, z, down(self.tree, at.S * z[:, None, None]) if own else of.V)
         if self.loops.count:
-            C = self.loops.jacobian(t, tables, at, moving)
-            b = self.loops.rates(t, tables, at, moving, C)
-            both.append((C, b, self.loops.accelerations(t, on, tables, at, of, moving, u)))
+            both.append(self.loops.equations(t, on, tables, at, of, moving, u))
         if size:
-            C = self.rolling.jacobian(t, tables, at, moving)
-            b = self.rolling.rates(t, tables, at, moving)
-            c = self.rolling.accelerations(t, on, tables, at, of.A, moving, u)
-            both.append(tuple(jnp.concatenate(x) for x in (C, b, c)))
+            rolling = self.rolling.equations(t, on, tables, at, of.A, moving, u)
+            both.append(tuple(map(jnp.concatenate, rolling)))
         C, b, c = zip(*both, strict=True)
         return jnp.concatenate(C), jnp.concatenate(b), jnp.concatenate(c)
 
