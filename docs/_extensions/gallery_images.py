@@ -23,5 +23,5 @@ def of_animations(block, block_vars, gallery_conf):
 
 
 def forget(gallery_conf, name):
-    """Drop compiled programs: a process that grows is ended, and its successor imports all again."""
+    """Drop compiled programs: a process that grows is ended, and the next imports all again."""
     jax.clear_caches()
