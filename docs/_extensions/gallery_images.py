@@ -1,10 +1,14 @@
 """Animations of a gallery's script as its pictures: the file that it saves, and a still of it."""
 
+import collection
 import jax
 from PIL import Image
 from sphinx_gallery.scrapers import figure_rst
 
 from jaxspark.pictures import Animation
+
+
+collection.seldom()  # in every process that runs scripts, for each imports this module
 
 
 def of_animations(block, block_vars, gallery_conf):

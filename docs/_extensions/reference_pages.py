@@ -39,6 +39,7 @@ GROUPS = {
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
 
 
+@functools.cache
 def public(room):
     """The public names of a room, and what they are, in alphabetical order."""
     module = importlib.import_module(room)
@@ -52,6 +53,7 @@ def public(room):
     }
 
 
+@functools.cache
 def home():
     """Where each object is at home: the first room that names it."""
     homes = {}

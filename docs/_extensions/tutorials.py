@@ -11,6 +11,7 @@ import importlib.metadata
 import os
 import pathlib
 
+import collection
 import nbformat
 from nbclient import NotebookClient
 from sphinx.errors import ExtensionError
@@ -55,9 +56,14 @@ def executed(source, digest, folder):
     notebook = nbformat.read(source, as_version=4)
     where = {"metadata": {"path": str(folder)}}
     # Of a kernel only errors are told: it warns of TCP without encryption.
-    quiet = ["--IPKernelApp.log_level=40"]
+    quiet = "--IPKernelApp.log_level=40"
+    seldom = f"--IPKernelApp.exec_lines=import gc; gc.set_threshold{collection.THRESHOLDS}"
     NotebookClient(
-        notebook, timeout=600, kernel_name="python3", resources=where, extra_arguments=quiet
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        resources=where,
+        extra_arguments=[quiet, seldom],
     ).execute()
     notebook.metadata["ran_with"] = digest
     return notebook

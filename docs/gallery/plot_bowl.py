@@ -24,8 +24,8 @@ def lagrangian(t, q, v, args):  # of 1 kg
 ball = jaxspark.LagrangianSystem(
     lagrangian, holonomic=lambda t, q, args: jnp.linalg.norm(q) - RADIUS
 )
-start = jaxspark.project(ball, 0.0, jnp.array([0.9, 0.0, -0.4]), jnp.array([0.0, 1.0, 0.0]))
-motion = jaxspark.solve(ball, start.y, start.z, t1=6.0, ts=jnp.linspace(0, 6, 301))
+start, push = jnp.array([0.8, 0.0, -0.6]), jnp.array([0.0, 1.0, 0.0])
+motion = jaxspark.solve(ball, start, push, t1=6.0, ts=jnp.linspace(0, 6, 301))
 turn = jnp.linspace(0, 2 * jnp.pi, 61)
 
 

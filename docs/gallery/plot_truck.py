@@ -43,9 +43,8 @@ def steering(t, q, args):
 
 
 truck = jaxspark.LagrangianSystem(lagrangian, holonomic=steering, nonholonomic=constraints)
-push = jnp.array([2.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-start = jaxspark.project(truck, 0.0, jnp.zeros(6), push)
-motion = jaxspark.solve(truck, start.y, start.z, t1=8.0, ts=jnp.linspace(0, 8, 201))
+push = jnp.array([2.0, 0.0, 0.84, 0.0, 0.0, 0.0])  # ahead, while the steering turns
+motion = jaxspark.solve(truck, jnp.zeros(6), push, t1=8.0, ts=jnp.linspace(0, 8, 201))
 
 
 def shape(t, q):

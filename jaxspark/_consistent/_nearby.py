@@ -164,5 +164,5 @@ def _as_good_as_it_gets(size: FloatScalar, previous: FloatScalar, floor: float) 
 def _linear_solve(matvec, rhs, at, operands):
     inverted = inverse(jax.jacfwd(_residual)(*stop_gradient((at, operands))))
     return preconditioned_solve(
-        matvec, lambda b: inverted @ b, lambda b: inverted.T @ b, rhs, (1.0,)
+        matvec, lambda b: inverted @ b, lambda b: inverted.T @ b, rhs, (1.0,), exact=True
     )

@@ -101,7 +101,12 @@ def boundary_derivatives(
 
     def column(rhs):
         return preconditioned_solve(
-            lambda v: J @ v, lambda v: approximate @ v, lambda v: approximate.T @ v, rhs, (1.0,)
+            lambda v: J @ v,
+            lambda v: approximate @ v,
+            lambda v: approximate.T @ v,
+            rhs,
+            (1.0,),
+            exact=True,
         )
 
     D = -jax.vmap(column, 1, 1)(jnp.concatenate([J_q0, J_q1], 1))

@@ -79,7 +79,7 @@ def newton_root(
     def linear_solve(matvec, rhs, at, parameters):
         inverse = inverse_at(stop_gradient(at), stop_gradient(parameters))
         return preconditioned_solve(
-            matvec, lambda b: inverse @ b, lambda b: inverse.T @ b, rhs, (1.0,)
+            matvec, lambda b: inverse @ b, lambda b: inverse.T @ b, rhs, (1.0,), exact=True
         )
 
     root = differentiable_root(residual, parameters, x, linear_solve)

@@ -32,6 +32,7 @@ def preconditioned_solve(
     rhs: T,
     emphasis: Sequence[float],
     tolerance: float = 0.0,
+    exact: bool = False,
 ) -> T:
     """Solve `matvec(x) = rhs`, exactly differentiable and transposable.
 
@@ -49,6 +50,8 @@ def preconditioned_solve(
         `1 / h^2`. In the transposed solve, whose unknowns are other ones, all count.
     - `tolerance`: a relative error that is small enough, if it is larger than rounding error;
         an estimate from the last two updates, and not for large ones.
+    - `exact`: whether `inverse` is the inverse but for rounding errors: refinement is all that is
+        done, and programs are shorter.
 
     **Returns:** the solution; not a number if no way leads to it.
     """
@@ -65,10 +68,12 @@ def preconditioned_solve(
 
     def solve(matvec, rhs):
         weights = _part_weights(sizes, np.asarray(emphasis))
-        return _solve(jax.jit(matvec), apply, apply_transposed, rhs, weights, alike, tolerance)
+        return _solve(
+            jax.jit(matvec), apply, apply_transposed, rhs, weights, alike, tolerance, exact
+        )
 
     def transpose_solve(vecmat, rhs):
-        return _solve(jax.jit(vecmat), apply_transposed, apply, rhs, alike, alike, tolerance)
+        return _solve(jax.jit(vecmat), apply_transposed, apply, rhs, alike, alike, tolerance, exact)
 
     return unravel(jax.lax.custom_linear_solve(flattened(matvec), flat, solve, transpose_solve))
 
@@ -110,12 +115,15 @@ def _solve(
     weights: Weights,
     alike: Weights,
     tolerance: float,
+    exact: bool,
 ) -> Vector:
-    """Refinement; where it does not contract, conjugate gradients.
+    """Refinement; where it does not contract, conjugate gradients unless the inverse is exact.
 
-    These cost nothing unless they are needed.
+    These cost no time unless they are needed.
     """
     x, done = refine(matvec, inverse, rhs, weights, tolerance)
+    if exact:
+        return jnp.where(done, x, jnp.nan)
 
     def slowly(rhs: Vector) -> Vector:
         weight = alike(inverse(rhs))

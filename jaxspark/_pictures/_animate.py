@@ -60,7 +60,7 @@ class Animation:
         if kind == "gif":
             images = [image.quantize(64) for image in images]
         file = io.BytesIO()
-        options = {"quality": 60, "method": 4} if kind == "webp" else {}
+        options = {"quality": 60, "method": 2} if kind == "webp" else {}
         images[0].save(
             file, kind, save_all=True, append_images=images[1:],
             duration=round(1000 / self.fps), loop=0, **options,
