@@ -8,7 +8,7 @@ from sphinx_gallery.scrapers import figure_rst
 from jaxspark.pictures import Animation
 
 
-collection.seldom()  # in every process that runs scripts, for each imports this module
+collection.seldom()  # every process that runs scripts imports this module
 
 
 def of_animations(block, block_vars, gallery_conf):

@@ -2,8 +2,8 @@
 Cardan joint
 ============
 
-Two shafts meet at an angle. The first turns at constant speed; the second speeds up and slows down
-twice per turn.
+Two shafts meet at an angle. The first turns at nearly constant speed; the second speeds up and
+slows down twice per turn.
 """
 
 import jax

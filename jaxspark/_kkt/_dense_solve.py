@@ -40,6 +40,6 @@ def dense_linear_solve(
             return apply
 
         solve, transposed = inverse(factors.solve), inverse(factors.solve_transposed)
-        return preconditioned_solve(matvec, solve, transposed, rhs, emphasis, exact=True)
+        return preconditioned_solve(matvec, solve, transposed, rhs, emphasis)
 
     return linear_solve
