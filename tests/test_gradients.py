@@ -157,6 +157,32 @@ def test_linear_solve_with_a_rough_inverse(rate):
     assert relative(jax.jit(jax.jacrev(solve))(rhs), exact) < tolerance
 
 
+@pytest.mark.parametrize("singular", [False, True])
+def test_linear_solve_with_an_exact_inverse(singular):
+    """By refinement alone, of a condition of 1e8 or where only a pseudo-inverse exists."""
+    rng = np.random.default_rng(4)
+    left, right = (np.linalg.qr(rng.normal(size=(8, 8)))[0] for _ in range(2))
+    sizes = np.r_[np.logspace(0, -2, 7), 0.0] if singular else np.logspace(0, -8, 8)
+    matrix, pinv = (left * sizes) @ right.T, (right[:, :7] / sizes[:7]) @ left[:, :7].T
+    inverse = pinv if singular else np.linalg.inv(matrix)
+    A, B = jnp.asarray(matrix), jnp.asarray(inverse)
+
+    def solve(rhs, B=B):
+        return preconditioned_solve(
+            lambda x: A @ x, lambda b: B @ b, lambda b: B.T @ b, rhs, (1.0,), exact=True
+        )
+
+    x = rng.normal(size=8)
+    rhs, rhs_transposed = jnp.asarray(matrix @ x), jnp.asarray(matrix.T @ x)
+    found, back = solve(rhs), jax.linear_transpose(solve, rhs)(rhs_transposed)[0]
+    tolerance = 1e-15 * 8 * (1e2 if singular else 1e8)
+    nearest = pinv @ matrix if singular else np.eye(8)
+    assert relative(found, nearest @ x) < tolerance
+    assert relative(back, (matrix @ pinv if singular else np.eye(8)) @ x) < tolerance
+    # What is no inverse gives no number, rather than a wrong one.
+    assert jnp.all(jnp.isnan(solve(rhs, -B)))
+
+
 def test_gradient_with_large_steps():
     """Where Newton contracts slowly, the derivative is still exact."""
 

@@ -97,13 +97,13 @@ def boundary_derivatives(
         return equations(x, (system, Ends(ends.t0, q0, ends.t1, q1)))
 
     J, J_q0, J_q1 = jax.jacfwd(residual, (0, 1, 2))(x, ends.q0, ends.q1)
-    approximate = inverse(jax.lax.stop_gradient(J))
+    inverted = inverse(jax.lax.stop_gradient(J))
 
     def column(rhs):
         return preconditioned_solve(
             lambda v: J @ v,
-            lambda v: approximate @ v,
-            lambda v: approximate.T @ v,
+            lambda v: inverted @ v,
+            lambda v: inverted.T @ v,
             rhs,
             (1.0,),
             exact=True,

@@ -51,7 +51,7 @@ def preconditioned_solve(
     - `tolerance`: a relative error that is small enough, if it is larger than rounding error;
         an estimate from the last two updates, and not for large ones.
     - `exact`: whether `inverse` is the inverse but for rounding errors: refinement is all that is
-        done, and programs are shorter.
+        done, where it does not contract the solution is not a number, and programs are shorter.
 
     **Returns:** the solution; not a number if no way leads to it.
     """
