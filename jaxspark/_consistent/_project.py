@@ -64,7 +64,8 @@ def project(
     Distance is measured in the mass metric `p_z`, or with unit weights. In the mass metric
     coordinates move along `v_z`, so that they remain reachable. Chosen entries can be held fixed;
     the others then move as little as possible. The result is differentiable with respect to `y`,
-    `z`, `t` and `args`.
+    `z`, `t` and `args`; where it fails it returns the state given, so that its derivatives are the
+    identity with respect to that, and zero with respect to `t` and `args`.
 
     **Arguments:**
 
