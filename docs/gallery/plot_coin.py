@@ -41,9 +41,8 @@ def no_slip(t, q, v, args):
 
 
 coin = jaxspark.LagrangianSystem(lagrangian, nonholonomic=no_slip)
-q0, v0 = jnp.array([0.0, 0.0, 0.0, -0.5, 0.0]), jnp.array([0.0, 0.0, 1.6, 0.0, 2.5])
-start = jaxspark.project(coin, 0.0, q0, v0, hold_z=jnp.array([False, False, True, True, True]))
-motion = jaxspark.solve(coin, start.y, start.z, t1=5.0, ts=jnp.linspace(0, 5, 201))
+q0, v0 = jnp.array([0.0, 0.0, 0.0, -0.5, 0.0]), jnp.array([2.5 * RADIUS, 0.0, 1.6, 0.0, 2.5])
+motion = jaxspark.solve(coin, q0, v0, t1=5.0, ts=jnp.linspace(0, 5, 201))
 
 
 def shape(t, q):

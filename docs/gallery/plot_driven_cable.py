@@ -36,9 +36,8 @@ system = jaxspark.LagrangianSystem(
     holonomic=lambda t, q, args: jnp.linalg.norm(jnp.diff(cable(t, q), axis=0), axis=1) - LENGTH,
     force=lambda t, q, v, args: -0.05 * v,
 )
-guess = -LENGTH * jnp.stack([jnp.zeros(COUNT), jnp.arange(COUNT) + 1.0], 1)
-start = jaxspark.project(system, 0.0, guess, jnp.zeros((COUNT, 2)))
-motion = jaxspark.solve(system, start.y, start.z, t1=6.0, ts=jnp.linspace(0, 6, 301))
+q0 = -LENGTH * jnp.stack([jnp.zeros(COUNT), jnp.arange(COUNT) + 1.0], 1)
+motion = jaxspark.solve(system, q0, jnp.zeros((COUNT, 2)), t1=6.0, ts=jnp.linspace(0, 6, 301))
 film = pictures.animate(
     motion,
     lambda t, q: {"cable": cable(t, q), "support": support(t)[None]},

@@ -37,10 +37,9 @@ def lagrangian(t, q, v, args):  # joints of 1 kg
 
 
 lift = jaxspark.LagrangianSystem(lagrangian, holonomic=constraints)
-height = 0.43 * (jnp.arange(STAGES) + 1)
-guess = jnp.stack([jnp.stack([0 * height + x, height], 1) for x in (0.0, 0.9)], 1)
-start = jaxspark.project(lift, 0.0, guess, jnp.zeros_like(guess))
-motion = jaxspark.solve(lift, start.y, start.z, t1=4.0, ts=jnp.linspace(0, 4, 101))
+height = jnp.sqrt(ROD**2 - 0.9**2) * (jnp.arange(STAGES) + 1)
+q0 = jnp.stack([jnp.stack([0 * height + x, height], 1) for x in (0.0, 0.9)], 1)
+motion = jaxspark.solve(lift, q0, jnp.zeros_like(q0), t1=4.0, ts=jnp.linspace(0, 4, 101))
 box = jnp.array([[0.0, 0.0], [0.0, 0.3], [0.9, 0.3], [0.9, 0.0], [0.0, 0.0]])
 
 

@@ -33,9 +33,8 @@ def rod(t, q, args):
 
 
 engine = jaxspark.LagrangianSystem(lagrangian, holonomic=rod, force=gas)
-guess, turn = jnp.array([0.1, 0.18]), jnp.array([5.0, 0.0])
-start = jaxspark.project(engine, 0.0, guess, turn, hold_y=jnp.array([True, False]))
-motion = jaxspark.solve(engine, start.y, start.z, t1=4.0, ts=jnp.linspace(0, 4, 401))
+q0, v0 = jnp.array([0.0, CRANK + ROD]), jnp.array([5.0, 0.0])
+motion = jaxspark.solve(engine, q0, v0, t1=4.0, ts=jnp.linspace(0, 4, 401))
 turn = jnp.linspace(0, 2 * jnp.pi, 49)[:, None]
 box = 0.025 * jnp.array([[-1, 0], [-1, 1.2], [1, 1.2], [1, 0], [-1, 0.0]])
 

@@ -42,11 +42,13 @@ opens = jaxspark.Event(
     angle, direction=False, reset=lambda t, q, v, args: (q | {"hooked": 0.0 * q["hooked"]}, v)
 )
 trebuchet = jaxspark.LagrangianSystem(lagrangian, holonomic=constraints)
-tip, weight, stone = jnp.array([[-2.65, -3.0], [0.66, -0.05], [0.53, -3.0]])
-guess = {"tip": tip, "weight": weight, "stone": stone, "hooked": jnp.array(1.0)}
-start = jaxspark.project(trebuchet, 0.0, guess, jax.tree.map(jnp.zeros_like, guess))
+tip = jnp.stack([-jnp.sqrt(LONG**2 - GROUND**2), jnp.asarray(GROUND)])
+weight = -SHORT / LONG * tip - jnp.array([0.0, HANGER])
+stone = tip + jnp.array([SLING, 0.0])
+q0 = {"tip": tip, "weight": weight, "stone": stone, "hooked": jnp.array(1.0)}
+v0 = jax.tree.map(jnp.zeros_like, q0)
 times = jnp.linspace(0, 1.8, 361)
-motion = jaxspark.solve(trebuchet, start.y, start.z, t1=1.8, events=opens, ts=times)
+motion = jaxspark.solve(trebuchet, q0, v0, t1=1.8, events=opens, ts=times)
 
 
 def shape(t, q):

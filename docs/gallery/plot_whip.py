@@ -43,9 +43,9 @@ whip = jaxspark.MultibodySystem(
         jaxspark.Joint(link, [(i, i + 1) for i in range(COUNT - 1)]),
     ],
 )
-guess = hand(0.0) - LENGTH * jnp.stack([jnp.arange(COUNT) + 1.0, jnp.zeros(COUNT)], 1)
-start = jaxspark.project(whip, 0.0, guess, jnp.zeros((COUNT, 2)))
-motion = jaxspark.solve(whip, start.y, start.z, t1=0.5, rtol=1e-4, ts=jnp.linspace(0, 0.5, 201))
+y0 = hand(0.0) - LENGTH * jnp.stack([jnp.arange(COUNT) + 1.0, jnp.zeros(COUNT)], 1)
+z0 = jnp.tile(jax.jacfwd(hand)(0.0), (COUNT, 1))
+motion = jaxspark.solve(whip, y0, z0, t1=0.5, rtol=1e-4, ts=jnp.linspace(0, 0.5, 201))
 film = pictures.animate(
     motion,
     lambda t, y: {"whip": jnp.concatenate([hand(t)[None], y])},
