@@ -24,6 +24,7 @@ extensions = [
     "reference_pages",
     "tutorials",
 ]
+templates_path = ["_templates"]
 exclude_patterns = ["_build", "examples", "gallery", "mechanisms/*.ipynb", "mechanisms/*.py"]
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"^(?!jaxspark\.).*")]

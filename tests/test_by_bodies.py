@@ -85,6 +85,10 @@ def test_states_go_to_bodies_and_back():
     assert largest_difference(back[1], z) <= 1e-13
     pose = jax.jit(lambda y, Y: (mechanism.pose("h", y), other.pose("h", Y)))(y, Y)
     assert largest_difference(*pose) <= 1e-14
+    point = mechanism.position("c", y, (0.1, -0.2)), other.position("c", Y, (0.1, -0.2))
+    assert largest_difference(*point) <= 1e-14
+    energies = jax.jit(lambda y, z, Y, Z: (mechanism.energy(y, z), other.energy(Y, Z)))(y, z, Y, Z)
+    assert largest_difference(*map(jnp.stack, energies)) <= 1e-12
     residuals = jaxspark.diagnostics.constraint_residuals(other.system, 0.0, Y, Z, other.parameters)
     assert max(float(jnp.max(jnp.abs(x))) for x in (*residuals.g, *residuals.gdot)) <= 1e-13
 

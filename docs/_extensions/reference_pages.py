@@ -26,7 +26,7 @@ GROUPS = {
         ),
         "Forces": (
             "Motor", "Controller", "Spring", "Bushing", "PointForce", "BodyForce",
-            "PenaltyContact", "Force",
+            "PenaltyContact", "JointFriction", "Force",
         ),
         "Results": ("Results", "BodyMotion", "JointMotion", "Wrench", "angles"),
         "Files and identification": (

@@ -10,6 +10,7 @@ from ._constraint import Holonomic as Holonomic, Nonholonomic as Nonholonomic
 from ._contact import KnifeEdge as KnifeEdge, Rolling as Rolling
 from ._distance import Distance as Distance, PointOnSurface as PointOnSurface
 from ._force import Force as Force
+from ._friction import JointFriction as JointFriction
 from ._gears import Belt as Belt, Gear as Gear, RackAndPinion as RackAndPinion
 from ._identification import Identification as Identification
 from ._identify import identify as identify

@@ -13,7 +13,7 @@ from ._bodies_parts import pose, relative
 from ._bodies_system import bodies_system
 from ._closure import Loops
 from ._joints import GROUND
-from ._kinematics import places, rates
+from ._kinematics import carried, places, rates
 from ._reactions import vee
 from ._relative import joint_motion
 from ._rotations import products, transform
@@ -45,6 +45,11 @@ class ByBodies:
     def __init__(self, mechanism: Any):
         self.mechanism, self.tree = mechanism, mechanism.tree
         self.parameters = mechanism.parameters
+        for element in mechanism.system.dry.elements:
+            raise ValueError(
+                f"{element!r} needs the reaction of its joint, which is not known in systems "
+                "of blocks: use the mechanism's own system."
+            )
         closing, self.redundant = _closing(mechanism.loops)
         self.system = bodies_system(
             self.tree, closing, mechanism.constraints, mechanism.system.forces.elements
@@ -115,6 +120,28 @@ class ByBodies:
         com = self.system.prepared(args).bodies["com"][number]
         origin = T[:3, 3] - jnp.sum(T[:3, :3] * com[None, :], 1)
         return transform(T[:3, :3], origin)
+
+    def position(
+        self,
+        body: str,
+        y: Float[Array, "bodies 7"],
+        at: Any = (0.0, 0.0, 0.0),
+        args: Any = None,
+    ) -> Float[Array, " 3"]:
+        """A point of a body in the ground's frame (m), at one state.
+
+        **Raises:** `ValueError` if there is no such body.
+        """
+        return carried(self.pose(body, y, args), at)
+
+    def energy(
+        self, y: Float[Array, "bodies 7"], z: Float[Array, "bodies 6"], args: Any = None
+    ) -> tuple[Array, Array]:
+        """Kinetic and potential energy (J), at one state that satisfies the constraints.
+
+        What they consist of [`jaxspark.multibody.Mechanism.energy`][] says.
+        """
+        return self.mechanism.energy(*self.to_joints(y, z, args), args)
 
     def shape(self, args: Any = None) -> Callable[[Any, Array], dict[str, Array]]:
         """The function `shape(t, y)` for [`jaxspark.pictures.animate`][]: the bodies' lines."""

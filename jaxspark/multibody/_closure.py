@@ -136,6 +136,12 @@ class Loops:
         phi = jnp.where(points[:, None], of_b[:, :, 3], jnp.pad(along, ((0, 0), (0, 1))))
         return eps, phi, of_a[:, :3, 3]
 
+    def of_all(self, lam: Float[Array, " m"]) -> Float[Array, " rows"]:
+        """Multipliers of all rows with the forces of those that are kept."""
+        if self.kept is None:
+            return lam
+        return jnp.sum(jnp.asarray(self.kept, lam.dtype) * lam[:, None], 0)
+
     def _combined(self, values: Array) -> Array:
         if self.kept is None:
             return values

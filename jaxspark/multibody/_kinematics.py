@@ -142,3 +142,10 @@ def velocity(tree: Tree, y: Float[Array, " n"], z: Float[Array, " nz"]) -> Float
 def homogeneous(x: Any) -> Any:
     """Points with a fourth coordinate, one."""
     return jnp.concatenate([x, jnp.ones_like(x[..., :1])], -1)
+
+
+def carried(T: Float[Array, "4 4"], at: Any) -> Float[Array, " 3"]:
+    """A point of a body, in its plane or in space, in the ground's frame."""
+    x = jnp.asarray(at, T.dtype)
+    x = homogeneous(jnp.append(x, 0.0) if x.shape == (2,) else x)
+    return jnp.sum(T[:3] * x[None, :], 1)

@@ -17,8 +17,9 @@ from ._closure import Coupling, Loops
 from ._constraint import Constraint
 from ._dynamics import in_ground
 from ._forces import Forces
+from ._friction import Frictions, JointFriction
 from ._joints import Joint, vector
-from ._kinematics import homogeneous, places, rates, transforms
+from ._kinematics import carried, places, rates, transforms
 from ._names import filled, held, indices, require_names
 from ._results import Results, results
 from ._rotations import products
@@ -42,8 +43,8 @@ class Mechanism:
         [`jaxspark.multibody.Revolute`][].
     - `forces`: each a [`jaxspark.multibody.Spring`][], [`jaxspark.multibody.Bushing`][],
         [`jaxspark.multibody.Motor`][], [`jaxspark.multibody.Controller`][],
-        [`jaxspark.multibody.PointForce`][], [`jaxspark.multibody.BodyForce`][] or
-        [`jaxspark.multibody.PenaltyContact`][].
+        [`jaxspark.multibody.PointForce`][], [`jaxspark.multibody.BodyForce`][],
+        [`jaxspark.multibody.PenaltyContact`][] or [`jaxspark.multibody.JointFriction`][].
     - `constraints`: what holds beside the joints: each a [`jaxspark.multibody.Coupling`][] of two
         coordinates, such as a [`jaxspark.multibody.Gear`][], a [`jaxspark.multibody.Distance`][],
         [`jaxspark.multibody.PointOnSurface`][], [`jaxspark.multibody.Rolling`][],
@@ -86,8 +87,10 @@ class Mechanism:
             raise TypeError(f"constraints has {strange}, which are none; joints are for joints=.")
         in_tree = [getattr(x, "joint", None) for x in (*functions, *forces)]
         in_tree += [name for x in couplings for name in (x.first, x.second)]
-        self.tree = Tree(bodies, joints, {name for name in in_tree if name})
-        loads = Forces(self.tree, forces)
+        dry = [x for x in forces if isinstance(x, JointFriction)]
+        self.tree = Tree(bodies, joints, {name for name in in_tree if name}, {x.of for x in dry})
+        loads = Forces(self.tree, [x for x in forces if not isinstance(x, JointFriction)])
+        frictions = Frictions(self.tree, dry)
         self.constraints, self._couplings = tuple(functions), tuple(couplings)
         self.parameters: dict[str, Any] = parameters_of(self.tree, vector("gravity", gravity))
         for kind, of in (("forces", forces), ("constraints", constraints)):
@@ -103,7 +106,7 @@ class Mechanism:
             closure = self._closure.at(self.parameters)
             kept = independent_rows(closure, self._guess[: self.tree.ny])
         self.loops = Loops(self.tree, couplings, others, kept)
-        self.system = TreeSystem(self.tree, self.loops, self.rolling, loads)
+        self.system = TreeSystem(self.tree, self.loops, self.rolling, loads, frictions)
         self._poses = eqx.filter_jit(self._poses_of)
 
     def _own(self, given: Mapping[str, Any]) -> Any:
@@ -193,9 +196,7 @@ class Mechanism:
 
         **Raises:** `ValueError` if there is no such body.
         """
-        point = jnp.asarray(at, y.dtype)
-        point = homogeneous(jnp.append(point, 0.0) if point.shape == (2,) else point)
-        return jnp.sum(self.pose(body, y, args)[:3] * point[None, :], 1)
+        return carried(self.pose(body, y, args), at)
 
     def energy(self, y: Array, z: Array, args: Any = None) -> tuple[Array, Array]:
         """Kinetic and potential energy (J), at one state.

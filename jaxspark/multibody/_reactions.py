@@ -9,7 +9,7 @@ and armature; what is left is the constraint's, and does no work.
 Source: R. Featherstone, *Rigid Body Dynamics Algorithms*, section 5.3, and section 8.2 for loops.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._blocks import take
+from .._consistent import multipliers
 from .._system import Accelerations
 from ._closure import Loops
 from ._joints import FREE, GROUND, SHIFT
@@ -89,6 +90,18 @@ def accelerations(of: Accelerations) -> tuple[Float[Array, " nz"], Float[Array, 
     return D * u, inverse.T @ (h - M @ u)
 
 
+def accelerations_of(
+    system: Any, t: Any, y: Array, z: Array, tables: Tables
+) -> tuple[Float[Array, " nz"], Float[Array, " m"]]:
+    """The same of a mechanism at a state, with friction in its joints."""
+    if system.friction is None:
+        return accelerations(system.accelerations(t, y, z, jnp.ones((), y.dtype), tables))
+    found = multipliers(system, t, y, z, tables)
+    return found.zdot, jnp.concatenate(
+        [jnp.ravel(x) for x in jax.tree.leaves((found.lam, found.psi))]
+    )
+
+
 def of_all_rows(
     mu: Float[Array, " kept"], C: Float[Array, "rows nz"], kept: np.ndarray | None
 ) -> Float[Array, " rows"]:
@@ -148,6 +161,7 @@ def transmitted(
     bodies: Motions,
     missing: Float[Array, "nb 3 4"],
     of_cut: Float[Array, "nc 3 4"],
+    dry: Float[Array, "nc 3 4"],
 ) -> Transmitted:
     """What all joints exert on their children.
 
@@ -155,7 +169,8 @@ def transmitted(
 
     - `S`: the motion of each unit velocity.
     - `missing`: what bodies need, and neither forces nor joints that are cut give.
-    - `of_cut`: the wrenches on the children of joints that are cut, in the order of `tree.loops`.
+    - `of_cut`: the wrenches on the children of joints that are cut, in the order of `tree.loops`;
+        `dry`: those of friction in them.
     """
     origins = frames(tree, tables, bodies)[1][:, :3, 3]
     order = np.array([number for _, number, _ in tree.order], int)
@@ -167,11 +182,10 @@ def transmitted(
     sign = jnp.asarray(far, S.dtype)[:, None]
     parts = [force - own_force, torque - own_torque, force, torque]
     cut = np.array(tree.loops, int)
-    ends = about(of_cut, take(origins, cut))
+    ends = (*about(of_cut, take(origins, cut)), *about(of_cut + dry, take(origins, cut)))
     place = np.argsort(np.concatenate([order, cut]))
     both = [
-        take(jnp.concatenate([sign * x, end]), place)
-        for x, end in zip(parts, (*ends, *ends), strict=True)
+        take(jnp.concatenate([sign * x, end]), place) for x, end in zip(parts, ends, strict=True)
     ]
     return Transmitted(*both)
 

@@ -15,7 +15,7 @@ from ._bodies import entry
 from ._closure import Loops
 from ._kinematics import homogeneous, places, rates
 from ._reactions import (
-    accelerations,
+    accelerations_of,
     frames,
     Motions,
     motions,
@@ -77,8 +77,8 @@ class Results(eqx.Module):
     - `kinetic`, `potential`: energies (J), as of `Mechanism.energy`.
     - `reactions`: a [`jaxspark.multibody.Wrench`][] of each joint: what its constraint exerts on
         the child, with the torque about the joint's frame on the child. It does no work.
-    - `transmitted`: the same with what springs, dampers, motors, couplings and armature exert along
-        the joint's coordinates: all that the parent exerts on the child in this joint.
+    - `transmitted`: the same with what springs, dampers, motors, couplings, friction and armature
+        exert along the joint's coordinates: all that the parent exerts on the child in this joint.
     - `motors`: forces and torques of motors (N, N m), shapes `(k,)`.
     - `multipliers`: of couplings and other constraints, shapes `(rows,)`: their forces are minus
         the constraint's derivative times the multiplier.
@@ -157,7 +157,7 @@ def _at_state(
     mechanism: Any, tables: Tables, frame: str, t: FloatScalar, y: Array, z: Array
 ) -> Results:
     system, tree = mechanism.system, mechanism.tree
-    u, mu = accelerations(system.accelerations(t, y, z, jnp.ones((), y.dtype), tables))
+    u, mu = accelerations_of(system, t, y, z, tables)
     at = places(tree, tables, y)
     of_links = rates(tree, at.S, z, u)
     moving = Moving(y, z, of_links.V)
@@ -173,13 +173,18 @@ def _at_state(
         *loops.others.wrenches(t, tables, at.T, moving, of_rows[begin:]),
         *rolling.wrenches(t, tables, at.T, moving, mu[loops.count :]),
     ]
-    for number, W in zip(tree.loops, of_cut, strict=True):
+    dry = jnp.zeros_like(of_cut)
+    for number, W in zip(
+        system.dry.at, system.dry.wrenches(tables, at.T, of_links.V, of_cut), strict=True
+    ):
+        dry = dry.at[tree.loops.index(number)].add(W)
+    for number, W in zip(tree.loops, of_cut + dry, strict=True):
         ends = (int(numbers(tree, side)[number]) for side in ("child", "parent"))
         given += [(end, sign * W) for end, sign in zip(ends, (1.0, -1.0), strict=True)]
     missing = jnp.pad(needed(tree, tables, bodies), ((0, 1), (0, 0), (0, 0)))
     for body, W in given:
         missing = missing.at[body].add(-W)
-    of = transmitted(tree, tables, at.S, bodies, missing[:-1], of_cut)
+    of = transmitted(tree, tables, at.S, bodies, missing[:-1], of_cut, dry)
     kinetic, potential = mechanism.energy(y, z, tables)
     of_joints = {}
     for name in {joint.name for joint in tree.joints} & set(mechanism._at):

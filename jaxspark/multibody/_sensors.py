@@ -8,6 +8,7 @@ from jaxtyping import Array
 
 from ._channels import Channel, channels_of, DRIVES, Place, places_of
 from ._kinematics import homogeneous, places, rates
+from ._reactions import accelerations_of
 from ._rotations import products, rotation, transform
 from ._tables import Tables
 
@@ -136,6 +137,8 @@ def _at_places(
 
 def _accelerations(system: Any, t: Any, y: Array, z: Array, tables: Tables) -> Array:
     """`z'`, from the equations of motion and the loops."""
+    if system.friction is not None:
+        return accelerations_of(system, t, y, z, tables)[0]
     of = system.accelerations(t, y, z, jnp.ones((), y.dtype), tables)
     count = of.C.shape[0]
     if not count:

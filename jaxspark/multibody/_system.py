@@ -12,7 +12,9 @@ from .._system import AbstractStructuredSystem, Accelerations
 from ._closure import Loops
 from ._dynamics import in_ground, mass, momentum, needed, projected
 from ._forces import Forces
+from ._friction import Frictions
 from ._kinematics import down, Places, places, Rates, rates, transforms, transport, velocity
+from ._reactions import of_cut_joints
 from ._rows import Moving, Rows
 from ._tables import Tables, tables_of
 from ._tree import Tree
@@ -26,8 +28,8 @@ class TreeSystem(AbstractStructuredSystem):
     Made by [`jaxspark.multibody.Mechanism`][]. `args` are the mechanism's parameters, to which
     others may be added for forces of one's own.
 
-    - `tree`, `loops`, `rolling`, `forces`: what it consists of. `loops` are all holonomic
-        constraints, `rolling` all nonholonomic ones.
+    - `tree`, `loops`, `rolling`, `forces`, `dry`: what it consists of. `loops` are all holonomic
+        constraints, `rolling` all nonholonomic ones, `dry` is friction in joints.
 
     Source: R. Featherstone, *Rigid Body Dynamics Algorithms*, chapters 5, 6 and 8.
     """
@@ -36,6 +38,7 @@ class TreeSystem(AbstractStructuredSystem):
     loops: Loops = eqx.field(static=True)
     rolling: Rows = eqx.field(static=True)
     forces: Forces = eqx.field(static=True)
+    dry: Frictions = eqx.field(static=True)
 
     def prepared(self, args: Args) -> Tables:
         """All that is constant while the mechanism moves."""
@@ -104,8 +107,22 @@ class TreeSystem(AbstractStructuredSystem):
         """There is none."""
 
     @property
-    def friction(self) -> None:
-        """There is none."""
+    def friction(self) -> Any:
+        """That of joints; `None` if there is none."""
+        return self._friction if self.dry.elements else None
+
+    def _friction(self, t, y, z, lam, args):
+        del t
+        tree, tables = self.tree, self.prepared(args)
+        at = places(tree, tables, y)
+        V = down(tree, at.S * z[:, None, None])
+        of_cut = of_cut_joints(self.loops, tables, at, self.loops.of_all(lam))
+        links = jnp.zeros((tree.n + 1, 3, 4), y.dtype)
+        wrenches = self.dry.wrenches(tables, at.T, V, of_cut)
+        for number, W in zip(self.dry.at, wrenches, strict=True):
+            parent, child = self.dry.ends(number)
+            links = links.at[tree.link_of[child]].add(W).at[tree.link_of[parent]].add(-W)
+        return projected(tree, at.S, links[:-1])
 
     def _applied(
         self, t, y, z, tables: Tables, at: Places, of: Rates, P: Array, on: Array

@@ -41,7 +41,8 @@ class Tree:
 
     **Arguments:**
 
-    - `bodies`, `joints`: of a mechanism; `wanted`: joints that loops are not to cut.
+    - `bodies`, `joints`: of a mechanism; `wanted`: joints that loops are not to cut, `cut`: those
+        that they are.
 
     **Attributes:**
 
@@ -54,12 +55,16 @@ class Tree:
     """
 
     def __init__(
-        self, bodies: Sequence[Body], joints: Sequence[Joint], wanted: Collection[str] = ()
+        self,
+        bodies: Sequence[Body],
+        joints: Sequence[Joint],
+        wanted: Collection[str] = (),
+        cut: Collection[str] = (),
     ):
         self.bodies, self.joints = tuple(bodies), tuple(joints)
         numbers = {body.name: number for number, body in enumerate(bodies)}
         numbers[GROUND] = -1
-        self.order, self.loops = _spanning(numbers, joints, wanted)
+        self.order, self.loops = _spanning(numbers, joints, wanted, cut)
         self.links: list[Link] = []
         self.link_of = {-1: -1}
         for body, joint, backward in self.order:
@@ -116,7 +121,10 @@ class Tree:
 
 
 def _spanning(
-    numbers: dict[str, int], joints: Sequence[Joint], wanted: Collection[str]
+    numbers: dict[str, int],
+    joints: Sequence[Joint],
+    wanted: Collection[str],
+    cut: Collection[str],
 ) -> tuple[list[tuple[int, int, bool]], list[int]]:
     """The order in which bodies are reached from the ground, and the joints that are left.
 
@@ -142,7 +150,7 @@ def _spanning(
             joint = joints[number]
             other = numbers[joint.child]
             other = numbers[joint.parent] if other == body else other
-            if other not in reached and not joint.cut:
+            if other not in reached and not (joint.cut or joint.name in cut):
                 first = joint.has_forces or joint.name in wanted
                 heapq.heappush(
                     heap, (joint.freedoms, not first, reached[body], number, body, other)
@@ -160,8 +168,8 @@ def _spanning(
     lost = [name for name, number in numbers.items() if number not in reached]
     if lost:
         raise ValueError(
-            f"No joints lead from the ground to {lost}; a body that moves freely needs "
-            "Free(name, 'ground', body)."
+            f"No joints lead from the ground to {lost}; a body that moves freely, or whose joints "
+            "are cut or have friction, needs Free(name, 'ground', body)."
         )
     for number, joint in enumerate(joints):
         if number not in used and joint.has_forces:

@@ -1,0 +1,166 @@
+r"""Dry friction in joints, by the force that each of them transmits.
+
+A joint with friction is cut, so that its reaction `R` is one of the multipliers. With the slip `s`
+of the child on the parent, in the joint, the child gets
+
+    F = -coefficient N s / sqrt(|s|^2 + slip_width^2),   N = sqrt(|R|^2 + load_floor^2),
+
+a force along a prismatic joint, and `radius` times it as a torque of others; the parent the
+opposite.
+
+Source: E. Pennestrì, V. Rossi, P. Salvini & P. P. Valentini, *Review and comparison of dry friction
+force models*, Nonlinear Dyn. 83 (2016), on Coulomb's law and its smoothing.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .._forces import dry_friction
+from ._constraint import array
+from ._force import force_at, torque_of, velocity_at
+from ._joints import AXIS, BALL, GROUND, SHIFT, TURN
+from ._reactions import about, vee
+from ._rotations import products
+from ._tables import joint_frames, Tables
+from ._tree import Tree
+
+
+KINDS = {((AXIS, TURN),): TURN, ((AXIS, SHIFT),): SHIFT, ((BALL, ""),): BALL}
+
+
+class JointFriction:
+    """Coulomb's friction in a revolute, spherical or prismatic joint, by its actual reaction.
+
+    The load is the force that the joint transmits. A pin or ball of a `radius` resists turning
+    with the torque `coefficient radius load`, a slide with the force `coefficient load`; that a
+    slide may also jam by torques is left out. Both are smooth where the slip vanishes, see
+    [`jaxspark.dry_friction`][]: a joint that would stick creeps.
+
+    The joint closes a loop: it is a constraint, and has no coordinates. A body that no other joint
+    leads to from the ground needs a [`jaxspark.multibody.Free`][], or in the plane a
+    [`jaxspark.multibody.Planar`][], beside it. Systems with such friction are solved by
+    `Lobatto(3)`, which is then the default.
+
+    **Arguments:**
+
+    - `name`: by which its parameters are known.
+    - `joint`: the name of the joint.
+    - `coefficient`: of friction, a number.
+    - `radius`: of the pin or ball (m); none for a prismatic joint.
+    - `slip_width`: the rate over which friction changes sign (rad/s, m/s), positive. Steps must
+        resolve it.
+    - `load_floor`: a force far below the usual load (N), positive.
+
+    **Raises:** `ValueError` for numbers that are not finite, negative ones, and widths of zero.
+    """
+
+    bodies: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        joint: str,
+        coefficient: Any,
+        *,
+        slip_width: Any,
+        load_floor: Any,
+        radius: Any = None,
+    ):
+        self.name, self.of = name, joint
+        self.has_radius = radius is not None
+        values = {
+            "coefficient": coefficient, "slip_width": slip_width, "load_floor": load_floor,
+            **({"radius": radius} if self.has_radius else {}),
+        }  # fmt: skip
+        self._values = {what: np.asarray(value, float) for what, value in values.items()}
+        for what, value in self._values.items():
+            least = np.finfo(float).tiny if what in ("slip_width", "load_floor") else 0.0
+            if value.shape != () or not least <= value < np.inf:
+                raise ValueError(f"{what} of {name!r} must be a positive number; got {value}.")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """By name, as arrays."""
+        return {what: array(value) for what, value in self._values.items()}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.of!r})"
+
+
+class Frictions:
+    """The friction of all joints that have some.
+
+    **Arguments:**
+
+    - `tree`: of the mechanism, which cuts these joints; `elements`: a `JointFriction` each.
+
+    **Raises:** `ValueError` if an element names a joint that is not there, or is of another kind.
+    """
+
+    def __init__(self, tree: Tree, elements: Sequence[JointFriction]):
+        self.tree, self.elements = tree, tuple(elements)
+        joints = {joint.name: number for number, joint in enumerate(tree.joints)}
+        self.at, self.kinds = [], []
+        for element in elements:
+            if element.of not in joints:
+                raise ValueError(
+                    f"Friction {element.name!r} is in {element.of!r}, which is none of the joints; "
+                    f"there are {sorted(joints)}."
+                )
+            joint = tree.joints[joints[element.of]]
+            kind = KINDS.get(joint.elements)
+            if kind is None:
+                raise ValueError(
+                    f"Friction {element.name!r} needs a Revolute, Spherical or Prismatic joint; "
+                    f"{joint!r} is none."
+                )
+            if kind == SHIFT and element.has_radius:
+                raise ValueError(f"Friction {element.name!r}: {joint!r} slides, and has no radius.")
+            if kind != SHIFT and not element.has_radius:
+                raise ValueError(f"Friction {element.name!r}: {joint!r} turns, and needs a radius.")
+            self.at.append(joints[element.of])
+            self.kinds.append(kind)
+
+    def wrenches(
+        self,
+        tables: Tables,
+        T: Float[Array, "n1 4 4"],
+        V: Float[Array, "n1 3 4"],
+        of_cut: Float[Array, "nc 3 4"],
+    ) -> list[Float[Array, "3 4"]]:
+        """The wrench of each element on the child of its joint; that on the parent is the opposite.
+
+        **Arguments:**
+
+        - `T`, `V`: of the links, the ground last.
+        - `of_cut`: the wrenches on the children of joints that are cut, in the order of the loops.
+        """
+        P, C = joint_frames(self.tree, tables.args)
+        out = []
+        for element, number, kind in zip(self.elements, self.at, self.kinds, strict=True):
+            joint, own = self.tree.joints[number], tables.args["forces"][element.name]
+            parent, child = self.ends(number)
+            a, b = (self.tree.link_of[body] for body in (parent, child))
+            R = products(T[a], products(tables.frames[parent], P[number]))[:3, :3]
+            x = products(T[b], products(tables.frames[child], C[number]))[:3, 3]
+            load = about(of_cut[self.tree.loops.index(number)][None], x[None])[0][0]
+            along = tables.args["joints"][joint.name]["axes"][2]
+            axis = jnp.sum(R * along[None, :], 1) / jnp.sqrt(jnp.sum(along**2))
+            D = V[b] - V[a]
+            slip = velocity_at(D, x) if kind == SHIFT else vee(D[:, :3])
+            slip = slip if kind == BALL else jnp.sum(axis * slip)
+            widths = {what: own[what] for what in ("slip_width", "load_floor")}
+            size = dry_friction(slip, load, own["coefficient"] * own.get("radius", 1.0), **widths)
+            size = size if kind == BALL else size * axis
+            out.append(force_at(size, x) if kind == SHIFT else torque_of(size))
+        return out
+
+    def ends(self, number: int) -> tuple[int, int]:
+        """The numbers of a joint's parent and child."""
+        numbers = {body.name: k for k, body in enumerate(self.tree.bodies)} | {GROUND: -1}
+        joint = self.tree.joints[number]
+        return numbers[joint.parent], numbers[joint.child]
