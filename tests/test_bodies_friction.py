@@ -27,7 +27,7 @@ def pendulum(coefficient=0.4, radius=0.1):
 
 
 def by_hand(coefficient, radius, angle, rate, t1):
-    """The same by its equation of motion, implicit in the acceleration on which the load depends."""
+    """The same by its equation of motion, in which the load depends on the acceleration."""
 
     def excess(second, angle, rate):
         along = -MASS * LENGTH * rate**2 - MASS * GRAVITY * np.cos(angle)
