@@ -4,6 +4,7 @@ import importlib.metadata
 import os
 import pathlib
 import sys
+import warnings
 
 
 HERE = pathlib.Path(__file__).parent
@@ -32,6 +33,8 @@ nitpick_ignore_regex = [("py:.*", r"^(?!jaxspark\.).*")]
 # Notebooks and scripts run while the site is built, in many short processes whose time goes into
 # compiling: code that is compiled faster and runs slower is right there.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+# Processes of the gallery that have grown are replaced; that is as it should be.
+warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
 nb_execution_mode = "off"  # `tutorials` runs them
 nb_merge_streams = True
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
