@@ -1,5 +1,8 @@
 """Animations of a gallery's script as its pictures: the file that it saves, and a still of it."""
 
+import ctypes
+import sys
+
 import collection
 import jax
 from PIL import Image
@@ -27,5 +30,7 @@ def of_animations(block, block_vars, gallery_conf):
 
 
 def forget(gallery_conf, name):
-    """Drop compiled programs: a process that grows is ended, and the next imports all again."""
+    """Drop compiled programs, and give their memory back: a process that grows is replaced."""
     jax.clear_caches()
+    if sys.platform == "linux":
+        getattr(ctypes.CDLL(None), "malloc_trim", abs)(0)  # of glibc
