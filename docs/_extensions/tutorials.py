@@ -21,7 +21,7 @@ from sphinx.errors import ExtensionError
 AT_ONCE = 3 * (os.cpu_count() or 1)
 
 
-ALONE = {"adaptive.ipynb", "arm.ipynb", "stiff.ipynb"}
+ALONE = {"adaptive.ipynb", "arm.ipynb", "robot.ipynb", "stiff.ipynb"}
 NOTE = """```{note}
 This page shows the notebook as it is stored, without its results: run it to see them.
 ```"""
