@@ -29,7 +29,11 @@ from ._tables import joint_frames, Tables
 from ._tree import Tree
 
 
-KINDS = {((AXIS, TURN),): TURN, ((AXIS, SHIFT),): SHIFT, ((BALL, ""),): BALL}
+KINDS: dict[tuple[tuple[str, str], ...], str] = {
+    ((AXIS, TURN),): TURN,
+    ((AXIS, SHIFT),): SHIFT,
+    ((BALL, ""),): BALL,
+}
 
 
 class JointFriction:
