@@ -33,7 +33,7 @@ nitpick_ignore_regex = [("py:.*", r"^(?!jaxspark\.).*")]
 # Notebooks and scripts run while the site is built, in many short processes whose time goes into
 # compiling: code that is compiled faster and runs slower is right there.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-# Processes of the gallery that have grown are replaced; that is as it should be.
+# A process of the gallery that has grown is replaced, which is no fault of the site.
 warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
 nb_execution_mode = "off"  # `tutorials` runs them
 nb_merge_streams = True

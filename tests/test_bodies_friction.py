@@ -40,9 +40,8 @@ def by_hand(coefficient, radius, angle, rate, t1):
     def rates(t, y):
         return y[1], brentq(excess, -200, 200, args=tuple(y), xtol=1e-14, rtol=1e-14)
 
-    return solve_ivp(rates, (0, t1), (angle, rate), method="DOP853", rtol=1e-11, atol=1e-12).y[
-        :, -1
-    ]
+    options = {"method": "DOP853", "rtol": 1e-11, "atol": 1e-12}
+    return solve_ivp(rates, (0, t1), (angle, rate), **options).y[:, -1]
 
 
 def swing(mechanism, args, start=None, t1=1.0, **options):

@@ -41,7 +41,8 @@ class JointFriction:
 
     The load is the force that the joint transmits. A pin or ball of a `radius` resists turning
     with the torque `coefficient radius load`, a slide with the force `coefficient load`; that a
-    slide may also jam by torques is left out. Both are smooth where the slip vanishes, see
+    slide may also jam by torques is left out. Of redundant constraints the load is that of the
+    equations that are kept. Both are smooth where the slip vanishes, see
     [`jaxspark.dry_friction`][]: a joint that would stick creeps.
 
     The joint closes a loop: it is a constraint, and has no coordinates. A body that no other joint

@@ -97,9 +97,8 @@ def accelerations_of(
     if system.friction is None:
         return accelerations(system.accelerations(t, y, z, jnp.ones((), y.dtype), tables))
     found = multipliers(system, t, y, z, tables)
-    return found.zdot, jnp.concatenate(
-        [jnp.ravel(x) for x in jax.tree.leaves((found.lam, found.psi))]
-    )
+    of_both = jax.tree.leaves((found.lam, found.psi))
+    return found.zdot, jnp.concatenate([jnp.ravel(x) for x in of_both])
 
 
 def of_all_rows(

@@ -173,10 +173,11 @@ def _at_state(
         *loops.others.wrenches(t, tables, at.T, moving, of_rows[begin:]),
         *rolling.wrenches(t, tables, at.T, moving, mu[loops.count :]),
     ]
+    # With the load of the equations of motion, not that of minimum norm.
+    loads = wrenches_of_cut_joints(loops, tables, at, loops.of_all(mu[: loops.count]))
+    of_friction = system.dry.wrenches(tables, at.T, of_links.V, loads)
     dry = jnp.zeros_like(of_cut)
-    for number, W in zip(
-        system.dry.at, system.dry.wrenches(tables, at.T, of_links.V, of_cut), strict=True
-    ):
+    for number, W in zip(system.dry.at, of_friction, strict=True):
         dry = dry.at[tree.loops.index(number)].add(W)
     for number, W in zip(tree.loops, of_cut + dry, strict=True):
         ends = (int(numbers(tree, side)[number]) for side in ("child", "parent"))
