@@ -9,7 +9,9 @@ from scipy.optimize import brentq
 
 import jaxspark
 from benchmarks.core._gradients import differences, relative
+from helpers import largest_difference
 from jaxspark import multibody as mb
+from mechanisms_of_bodies import four_bar
 
 
 MASS, LENGTH, INERTIA, GRAVITY = 1.3, 0.8, 0.2, 9.81
@@ -111,6 +113,26 @@ def test_a_hanging_ball_spins_down():
     motion = jaxspark.solve(made.system, y, z, made.parameters, t1=t1)
     slower = coefficient * radius * 1.5 * GRAVITY * t1 / 0.1
     assert np.allclose(motion.z1[3:], (rate - slower) * axis, rtol=0, atol=1e-6)
+
+
+def test_a_planar_loop_and_a_batch_of_it():
+    """Some equations of the loop say nothing, and the load is that in the plane."""
+    made = four_bar(forces=[mb.JointFriction("dry", "C", 0.3, radius=0.05, **DRY)])
+    y, z = made.state({"A": 0.5}, {"A": 2.0})
+    found = made.results((0.0, y, z))
+    pin, slip = found.transmitted["C"], found.joints["C"].velocities[0]
+    torque = jaxspark.dry_friction(slip, pin.force, 0.3 * 0.05, **DRY)
+    assert np.allclose(pin.torque, [0, 0, torque], rtol=0, atol=1e-12) and abs(torque) > 0.1
+
+    def end(coefficient):
+        args = jax.tree.map(lambda x: x, made.parameters)
+        args["forces"]["dry"]["coefficient"] = coefficient
+        return jaxspark.solve(made.system, y, z, args, t1=0.2, throw=False).y1
+
+    several = jnp.array([0.1, 0.4])
+    batch = jax.vmap(end)(several)
+    assert largest_difference(batch, jnp.stack([end(x) for x in several])) <= 1e-13
+    assert abs(float(batch[1, 0] - batch[0, 0])) > 1e-3
 
 
 def test_gradients():
