@@ -62,6 +62,10 @@ def flat_residuals(
     z: Float[Array, " nz"],
 ) -> tuple[Float[Array, " nlam"], Float[Array, " nlam"], Float[Array, " npsi"]]:
     """`(g, gdot, k)` at a state."""
+    if system.accelerations is not None:
+        # Without derivatives of kinematics.
+        b = system.accelerations(t, y, z, jnp.zeros((), y.dtype)).b
+        return system.holonomic(t, y), b[: system.nlam], b[system.nlam :]
     return (
         system.holonomic(t, y),
         system.holonomic_rate(t, y, z),

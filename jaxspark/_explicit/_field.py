@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from .._consistent import flat_residuals
 from .._custom_types import FloatScalar
 from .._kkt import BlockLinearSolver, saddle_in_loops
 from .._system import FlatSystem, value_and_jacobian
@@ -139,10 +140,7 @@ class Field:
         self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"]
     ) -> tuple[Float[Array, " nlam"], Float[Array, " nlam"], Float[Array, " npsi"]]:
         """`g`, `gdot` and `k`."""
-        system = self.system(parameters)
-        y, z = self.split(x)
-        b, _ = self.constraints(system, t, y, z)
-        return system.holonomic(t, y), b[: self.nlam], b[self.nlam :]
+        return flat_residuals(self.system(parameters), t, *self.split(x))
 
 
 class BlockField(Field):

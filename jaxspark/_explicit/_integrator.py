@@ -6,7 +6,13 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from .._driver import AbstractSteps
-from .._kkt import BlockLinearSolver, LinearSolver, saddle_solve, select_linear_solver
+from .._kkt import (
+    BlockLinearSolver,
+    LinearSolver,
+    saddle_in_loops,
+    saddle_solve,
+    select_linear_solver,
+)
 from .._motion import AbstractIntegrator
 from .._system import FlatSystem
 from ._field import BlockField, Field
@@ -62,9 +68,12 @@ class ExplicitIntegrator(AbstractIntegrator):
         if blocks is not None:
             steps = ExplicitStep(BlockField(static, blocks), self.method)
             return steps, steps
-        field = Field if flat.accelerations is None else StructuredField
+        if flat.accelerations is None:
+            field, solve = Field, saddle_in_loops
+        else:
+            field, solve = StructuredField, _of_full_masses
         return (
-            ExplicitStep(field(static), self.method),
+            ExplicitStep(field(static, solve), self.method),
             ExplicitStep(field(static, _differentiable_solve), self.method),
         )
 
@@ -75,6 +84,10 @@ class ExplicitIntegrator(AbstractIntegrator):
             return None
         solver = select_linear_solver(flat, self.linear_solver)
         return solver if isinstance(solver, BlockLinearSolver) else None
+
+
+def _of_full_masses(M: Any, C: Any, rhs: Any) -> tuple[Any, Any]:
+    return saddle_in_loops(M, C, rhs, full=True)
 
 
 def _differentiable_solve(M: Any, C: Any, rhs: Any) -> tuple[Any, Any]:

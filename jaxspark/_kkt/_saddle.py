@@ -67,7 +67,10 @@ def _eliminate(
 
 
 def saddle_in_loops(
-    M: Float[Array, "nz nz"] | None, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
+    M: Float[Array, "nz nz"] | None,
+    C: Float[Array, "m nz"],
+    rhs: Float[Array, "n k"],
+    full: bool = False,
 ) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
     """The same as a short program: elimination as loops, with exchanges of rows where these
     are needed; by LAPACK beyond `LARGEST_LOOP` unknowns, and by its Cholesky factors beyond
@@ -75,12 +78,15 @@ def saddle_in_loops(
 
     It has no derivative.
 
+    - `full`: whether the mass matrix is known not to be diagonal, as those of trees of bodies are.
+
     **Returns:** the solution, and whether the matrix is regular.
     """
     if sum(C.shape) > LARGEST_LOOP:
         u = _by_lapack(_matrix(M, C), rhs)
         return u, jnp.all(jnp.isfinite(u))
-    u, good = _by_schur(M, C, rhs, _by_rotation, _unless_diagonal)
+    masses = _by_rotation if full else _unless_diagonal
+    u, good = _by_schur(M, C, rhs, _by_rotation, masses)
     u = lazily(~good, lambda C: _by_pivoting(_matrix(M, C), rhs), C, u)
     return u, jnp.all(jnp.isfinite(u))
 

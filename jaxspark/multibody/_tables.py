@@ -122,20 +122,33 @@ def joint_frames(tree: Tree, args: Any) -> tuple[Float[Array, "nj 4 4"], Float[A
     return P, transform(rotation(of("child_quaternion", 4)), of("child_position", 3))
 
 
-def frames_of(tree: Tree, P: Array, C: Array) -> list[Array]:
-    """The frame of each body in its link; the ground is the last."""
-    eye = jnp.eye(4, dtype=P.dtype)
-    frames: dict[int, Array] = {-1: eye}
-    numbers = {body.name: k for k, body in enumerate(tree.bodies)} | {"ground": -1}
+def frames_of(tree: Tree, P: Array, C: Array) -> Float[Array, "nb1 4 4"]:
+    """The frame of each body in its link; the ground is the last.
+
+    Bodies that are welded to each other are joined by pointer doubling, as links are in
+    `_kinematics`.
+    """
+    ground = len(tree.bodies)
+    numbers = {body.name: k for k, body in enumerate(tree.bodies)} | {"ground": ground}
+    up, near, far = (
+        np.full(ground + 1, ground),
+        np.zeros(ground + 1, int),
+        np.zeros(ground + 1, int),
+    )
     for body, number, backward in tree.order:
-        joint = tree.joints[number]
-        if joint.elements:
-            frames[body] = eye
-            continue
-        own, other = (C, P) if backward else (P, C)
-        carrier = frames[numbers[joint.child if backward else joint.parent]]
-        frames[body] = products(products(carrier, own[number]), inverse(other[number]))
-    return [frames[k] for k in (*range(len(tree.bodies)), -1)]
+        joint, other = tree.joints[number], number + len(tree.joints)
+        if not joint.elements:
+            up[body] = numbers[joint.child if backward else joint.parent]
+            near[body], far[body] = (other, number) if backward else (number, other)
+    eye = jnp.eye(4, dtype=P.dtype)[None]
+    welded = near != far
+    if not np.any(welded):
+        return jnp.broadcast_to(eye, (ground + 1, 4, 4))
+    both = jnp.concatenate([P, C])
+    T = jnp.where(welded[:, None, None], products(take(both, near), inverse(take(both, far))), eye)
+    while np.any(up != ground):
+        T, up = products(take(T, up), T), up[up]
+    return T
 
 
 def tables_of(tree: Tree, loops: Any, args: Any) -> Tables:
@@ -143,7 +156,7 @@ def tables_of(tree: Tree, loops: Any, args: Any) -> Tables:
     of_joints = lambda what, *shape: _of_joints(tree, args, what, *shape)
     P, C = joint_frames(tree, args)
     axes = of_joints("axes", 3, 3)
-    frames = jnp.stack(frames_of(tree, P, C))
+    frames = frames_of(tree, P, C)
     sigma = inertias_of(tree, args)
     in_link = products(products(frames[:-1], sigma), jnp.swapaxes(frames[:-1], 1, 2))
     inertia = jnp.tensordot(jnp.asarray(tree.holds, in_link.dtype), in_link, 1)
