@@ -69,12 +69,13 @@ class ExplicitIntegrator(AbstractIntegrator):
             steps = ExplicitStep(BlockField(static, blocks), self.method)
             return steps, steps
         if flat.accelerations is None:
-            field, solve = Field, saddle_in_loops
-        else:
-            field, solve = StructuredField, _of_full_masses
+            return (
+                ExplicitStep(Field(static), self.method),
+                ExplicitStep(Field(static, _differentiable_solve), self.method),
+            )
         return (
-            ExplicitStep(field(static, solve), self.method),
-            ExplicitStep(field(static, _differentiable_solve), self.method),
+            ExplicitStep(StructuredField(static, _of_full_masses), self.method),
+            ExplicitStep(StructuredField(static, _differentiable_solve, False), self.method),
         )
 
     def _blocks(self, flat: FlatSystem) -> BlockLinearSolver | None:

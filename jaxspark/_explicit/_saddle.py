@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from .._kkt import Saddle
+from .._kkt import Saddle, saddle_by_parts
+from .._system import AbstractMasses
 
 
 # `(M, C, rhs) -> (solution, regular)`, with right-hand sides in columns.
@@ -66,17 +67,52 @@ class DenseSaddle(AbstractSaddle):
 
     def along(self, u: Float[Array, " nz"]) -> Float[Array, " ny"]:
         """`v_z u`."""
-        return u if self.v_z is None else jnp.sum(self.v_z * u[None, :], 1)
+        return _along(self.v_z, u)
 
     def back(self, y: Float[Array, " ny"]) -> Float[Array, " nz"]:
         """`v_z^T y`."""
-        return y if self.v_z is None else jnp.sum(self.v_z * y[:, None], 0)
+        return _back(self.v_z, y)
 
     @property
     def finite(self) -> Bool[Array, ""]:
         """Whether all that the system gave is."""
         finite = jnp.isfinite(jnp.sum(self.C))
         return finite if self.M is None else finite & jnp.isfinite(jnp.sum(self.M))
+
+
+class PartsSaddle(AbstractSaddle):
+    """With a mass matrix by its parts.
+
+    - `masses`: the mass matrix.
+    - `C`, `v_z`: as of `DenseSaddle`.
+    """
+
+    masses: AbstractMasses
+    C: Float[Array, "m nz"]
+    v_z: Float[Array, "ny nz"] | None
+
+    def solve(self, rhs: Float[Array, " n2"]) -> tuple[Float[Array, " n2"], Bool[Array, ""]]:
+        """The solution, and whether the matrix is regular."""
+        solution, regular = saddle_by_parts(self.masses, self.C, rhs[:, None])
+        return solution[:, 0], regular
+
+    def solve_transposed(self, rhs: Float[Array, " n2"]) -> Float[Array, " n2"]:
+        """The solution with the transposed matrix, which is the same."""
+        return self.solve(rhs)[0]
+
+    def along(self, u: Float[Array, " nz"]) -> Float[Array, " ny"]:
+        """`v_z u`."""
+        return _along(self.v_z, u)
+
+    def back(self, y: Float[Array, " ny"]) -> Float[Array, " nz"]:
+        """`v_z^T y`."""
+        return _back(self.v_z, y)
+
+    @property
+    def finite(self) -> Bool[Array, ""]:
+        """Whether all that the system gave is."""
+        leaves = [self.C, *jax.tree.leaves(eqx.filter(self.masses, eqx.is_inexact_array))]
+        return jnp.isfinite(sum(jnp.sum(x) for x in leaves))
 
 
 class BlockSaddle(AbstractSaddle):
@@ -115,3 +151,11 @@ class BlockSaddle(AbstractSaddle):
         """Whether all that the system gave is."""
         matrix = self.saddle.values.matrix
         return jnp.isfinite(jnp.sum(matrix.K) + jnp.sum(matrix.B))
+
+
+def _along(v_z: Float[Array, "ny nz"] | None, u: Float[Array, " nz"]) -> Float[Array, " ny"]:
+    return u if v_z is None else jnp.sum(v_z * u[None, :], 1)
+
+
+def _back(v_z: Float[Array, "ny nz"] | None, y: Float[Array, " ny"]) -> Float[Array, " nz"]:
+    return y if v_z is None else jnp.sum(v_z * y[:, None], 0)

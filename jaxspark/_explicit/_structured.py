@@ -17,11 +17,21 @@ from jaxtyping import Array, Float
 from .._custom_types import FloatScalar
 from .._system import FlatSystem, value_and_jacobian
 from ._field import Evaluation, Field, Linearised, Parameters, Weights
-from ._saddle import DenseSaddle
+from ._saddle import DenseSaddle, Eliminate, PartsSaddle
 
 
 class StructuredField(Field):
-    """The evaluations of such a system."""
+    """The evaluations of such a system.
+
+    **Arguments:**
+
+    - `static`, `eliminate`: as for `Field`.
+    - `by_parts`: whether a mass matrix that comes by its parts is used so.
+    """
+
+    def __init__(self, static: FlatSystem, eliminate: Eliminate, by_parts: bool = True):
+        super().__init__(static, eliminate)
+        self.by_parts = by_parts
 
     def evaluate(
         self, parameters: Parameters, t: FloatScalar, x: Float[Array, " n"], weights: Weights
@@ -35,7 +45,11 @@ class StructuredField(Field):
         v_z = None
         if system.v is not None:
             v_z = value_and_jacobian(lambda z: system.velocity(t, y, z), z)[1]
-        at = Linearised(of.b, v, DenseSaddle(of.M, of.C, v_z, self.eliminate))
+        if self.by_parts and of.masses is not None:
+            saddle = PartsSaddle(of.masses, of.C, v_z)
+        else:
+            saddle = DenseSaddle(of.M, of.C, v_z, self.eliminate)
+        at = Linearised(of.b, v, saddle)
         rhs = jnp.concatenate([of.h, -(of.c + w * of.b + q * self.positions(system, t, y))])
         solution, regular = at.saddle.solve(rhs)
         u = solution[: self.nz]

@@ -20,6 +20,7 @@ from ._elementwise import (
 from ._inverse import DenseInverse as DenseInverse
 from ._maps import AbstractMap as AbstractMap, BlockDiagonal as BlockDiagonal
 from ._saddle import (
+    saddle_by_parts as saddle_by_parts,
     saddle_in_loops as saddle_in_loops,
     solve_definite as solve_definite,
 )

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from .._implicit import lazily
+from .._system import AbstractMasses
 from ._base import singular_threshold
 from ._dense import lu_factors
 from ._select import ELEMENTWISE_LIMIT
@@ -91,6 +92,25 @@ def saddle_in_loops(
     return u, jnp.all(jnp.isfinite(u))
 
 
+def saddle_by_parts(
+    masses: AbstractMasses, C: Float[Array, "m nz"], rhs: Float[Array, "n k"]
+) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
+    """The same with a mass matrix by its parts; where these are not definite, by LAPACK.
+
+    It has no derivative.
+
+    **Returns:** the solution, and whether the matrix is regular.
+    """
+
+    def eliminate_masses(_, work):
+        x, good = masses.solve(work)
+        return x, jnp.where(good, jnp.ones(C.shape[1], work.dtype), 0)
+
+    u, good = _by_schur(masses, C, rhs, _by_rotation, eliminate_masses)
+    u = lazily(~good, lambda C: _by_lapack(_matrix(masses.matrix(), C), rhs), C, u)
+    return u, jnp.all(jnp.isfinite(u))
+
+
 def _by_pivoting(matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]) -> Float[Array, "n k"]:
     """Gauss-Jordan elimination with exchanges of rows, as a loop; NaN if the matrix is singular.
 
@@ -122,11 +142,11 @@ def _by_pivoting(matrix: Float[Array, "n n"], rhs: Float[Array, "n k"]) -> Float
 
 
 def _by_schur(
-    M: Array | None,
+    M: Any,
     C: Array,
     rhs: Float[Array, "n k"],
     eliminate: Callable[[Array, Array], tuple[Array, Array]],
-    eliminate_masses: Callable[[Array, Array], tuple[Array, Array]] | None = None,
+    eliminate_masses: Callable[[Any, Array], tuple[Array, Array]] | None = None,
 ) -> tuple[Float[Array, "n k"], Bool[Array, ""]]:
     """`S lam = C w - b` and `x = w - W lam`, with `W = M^{-1} C^T`, `w = M^{-1} r`, `S = C W`.
 

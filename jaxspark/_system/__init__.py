@@ -24,6 +24,7 @@ from ._mechanical import MechanicalSystem as MechanicalSystem
 from ._multibody import MultibodySystem as MultibodySystem
 from ._redundant import redundant as redundant
 from ._structured import (
+    AbstractMasses as AbstractMasses,
     AbstractStructuredSystem as AbstractStructuredSystem,
     Accelerations as Accelerations,
 )

@@ -3,10 +3,23 @@
 import abc
 from typing import Any, NamedTuple
 
-from jaxtyping import Array, Float
+import equinox as eqx
+from jaxtyping import Array, Bool, Float
 
 from .._custom_types import Args, FloatScalar
 from ._constrained import AbstractConstrainedSystem
+
+
+class AbstractMasses(eqx.Module):
+    """A mass matrix by its parts, with which equations need fewer operations than with entries."""
+
+    @abc.abstractmethod
+    def matrix(self) -> Float[Array, "nz nz"]:
+        """All entries."""
+
+    @abc.abstractmethod
+    def solve(self, rhs: Float[Array, "nz k"]) -> tuple[Float[Array, "nz k"], Bool[Array, ""]]:
+        """The solution, and whether the matrix is positive definite."""
 
 
 class Accelerations(NamedTuple):
@@ -17,6 +30,7 @@ class Accelerations(NamedTuple):
     - `C`: the Jacobian of `b` with respect to velocities, shape `(m, nz)`.
     - `b`: the rates of the constraints, `gdot` of holonomic ones and `k` of others.
     - `c`: what the derivative of `b` along the motion has besides `C u`.
+    - `masses`: `M` by its parts, if it is large.
     """
 
     M: Float[Array, "nz nz"]
@@ -24,6 +38,7 @@ class Accelerations(NamedTuple):
     C: Float[Array, "m nz"]
     b: Float[Array, " m"]
     c: Float[Array, " m"]
+    masses: AbstractMasses | None = None
 
 
 class AbstractStructuredSystem(AbstractConstrainedSystem):

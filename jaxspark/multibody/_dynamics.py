@@ -37,16 +37,19 @@ def _dots(a: Float[Array, "i 3 4"], b: Float[Array, "j 3 4"]) -> Float[Array, "i
 
 
 def mass(
-    tree: Tree, tables: Tables, places: Places, P: Float[Array, "n 4 4"]
+    tree: Tree,
+    armature: Float[Array, " nz"],
+    S: Float[Array, "nz 3 4"],
+    P: Float[Array, "n 4 4"],
 ) -> Float[Array, "nz nz"]:
     """The mass matrix, with the armature on its diagonal."""
     # Of two velocities that move a common link, one moves the other's link.
     below = tree.moves[tree.moved]
     number = np.arange(tree.nz)
     lower = below * (number[:, None] >= number[None, :])
-    half = _dots(products(places.S, up(tree, P)), places.S) * jnp.asarray(lower, P.dtype)
+    half = _dots(products(S, up(tree, P)), S) * jnp.asarray(lower, P.dtype)
     strict = jnp.asarray(1.0 - np.eye(tree.nz), P.dtype)
-    return half + (half * strict).T + jnp.diag(tables.armature)
+    return half + (half * strict).T + jnp.diag(armature)
 
 
 def projected(tree: Tree, S: Float[Array, "nz 3 4"], F: Float[Array, "n 3 4"]) -> Array:

@@ -9,8 +9,9 @@ from jaxtyping import Array, Float
 
 from .._custom_types import Args, FloatScalar
 from .._system import AbstractStructuredSystem, Accelerations
+from ._articulated import Articulated, FEWEST
 from ._closure import Loops
-from ._dynamics import in_ground, mass, momentum, needed, projected
+from ._dynamics import in_ground, momentum, needed, projected
 from ._forces import Forces
 from ._friction import Frictions
 from ._kinematics import down, Places, places, Rates, rates, transforms, transport, velocity
@@ -145,9 +146,9 @@ class TreeSystem(AbstractStructuredSystem):
         P = in_ground(at, tables)
         moving = rates(self.tree, at.S, on * z)
         h = self._applied(t, y, z, tables, at, moving, P, on)
-        M = mass(self.tree, tables, at, P)
+        masses = Articulated(at.S, P, tables.armature, self.tree)
         held = self._held(t, y, z, jnp.zeros_like(z), moving, at, on, tables)
-        return Accelerations(M, h, *held)
+        return Accelerations(masses.matrix(), h, *held, masses if self.tree.nz >= FEWEST else None)
 
     def _held(
         self, t, y: Array, z: Array, u: Array, of: Rates, at: Places, on: Any, tables: Tables

@@ -151,6 +151,6 @@ class SymbolicSystem(AbstractStructuredSystem):
         args: Any,
     ) -> tuple[Array, Array, Array]:
         """The residuals of the equations, and the rates of the constraints."""
-        M, h, C, b, c = self.accelerations(t, y, z, on, args)
+        M, h, C, b, c, _ = self.accelerations(t, y, z, on, args)
         missing = jnp.sum(M * u[None, :], 1) + jnp.sum(C * mu[:, None], 0) - h
         return missing, jnp.sum(C * u[None, :], 1) + c, b
