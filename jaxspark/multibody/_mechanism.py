@@ -34,8 +34,8 @@ class Mechanism:
     """Rigid bodies, joints between them, and forces.
 
     A spanning tree of joints is chosen; the other joints close loops, and are constraints. The
-    coordinates are those of the joints on the tree. Explicit methods solve trees of 26 velocities or
-    more by articulated bodies, in operations linear in their number, smaller ones by a mass matrix.
+    coordinates are those of the joints on the tree. Explicit methods solve trees of 26 velocities
+    or more by articulated bodies, in operations linear in their number, smaller ones by a matrix.
 
     **Arguments:**
 
