@@ -59,8 +59,8 @@ def loops(tiny: bool) -> Iterator[Figure]:
 def _of_files() -> Iterator[Figure]:
     """Robots of files, from the first keyframe or the file's zero."""
     for name in (GRIPPER, CONSTRAINTS, CASSIE):
-        path = _named(name)
-        both = None if path is None else pair(_source(path), name)
+        path = named_or_sdf(name)
+        both = None if path is None else pair(source(path), name)
         if both is None:
             yield note(f"{name}: residual", "not found")
             continue
@@ -71,7 +71,7 @@ def _of_files() -> Iterator[Figure]:
         jax.clear_caches()
 
 
-def _source(path: pathlib.Path) -> Any:
+def source(path: pathlib.Path) -> Any:
     """What MuJoCo reads: of SDF the same as MJCF, of others without tendons at ball joints."""
     if path.suffix == ".sdf":
         return as_mjcf(path)
@@ -84,7 +84,7 @@ def _source(path: pathlib.Path) -> Any:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _named(name: str) -> pathlib.Path | None:
+def named_or_sdf(name: str) -> pathlib.Path | None:
     """A file of this name, SDF or not."""
     return next((path for path in files((".sdf",)) if path.name == name), None) or named(name)
 
@@ -107,6 +107,20 @@ def _built(
     """A mechanism of bodies and joints, and the same from its MJCF in MuJoCo."""
     mechanism, (y, z) = build()
     model = mujoco.MjModel.from_xml_string(mjcf(mechanism))
+    placed = placing(mechanism, model)
+    end = _motion(mechanism, y, z, SECONDS, TIGHT)
+    yield from _drift(name, end, placed, (y, z), model, SECONDS)
+    if natural is not None and point is not None:
+        other, velocities = natural(mechanism, y)
+        exact = other.motion(velocities, [SECONDS])[-1, vector]
+        apart = float(np.max(np.abs(np.asarray(point(mechanism, end.y1)) - exact)))
+        what = f"{name}, {SECONDS:g} s: a point from that in natural coordinates, m"
+        yield at_most(what, apart, MOTION)
+    jax.clear_caches()
+
+
+def placing(mechanism: Any, model: Any) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+    """A state of a mechanism as that of the model of its MJCF, as a function."""
 
     def placed(y: Any, z: Any) -> tuple[np.ndarray, np.ndarray]:
         q, v = np.zeros(model.nq), np.zeros(model.nv)
@@ -118,15 +132,7 @@ def _built(
             v[second : second + len(of_z[joint])] = of_z[joint]
         return q, v
 
-    end = _motion(mechanism, y, z, SECONDS, TIGHT)
-    yield from _drift(name, end, placed, (y, z), model, SECONDS)
-    if natural is not None and point is not None:
-        other, velocities = natural(mechanism, y)
-        exact = other.motion(velocities, [SECONDS])[-1, vector]
-        apart = float(np.max(np.abs(np.asarray(point(mechanism, end.y1)) - exact)))
-        what = f"{name}, {SECONDS:g} s: a point from that in natural coordinates, m"
-        yield at_most(what, apart, MOTION)
-    jax.clear_caches()
+    return placed
 
 
 def _motion(ours: Any, y: Any, z: Any, seconds: float, tolerance: float) -> jaxspark.Solution:

@@ -19,11 +19,14 @@ LONGEST = 0.3  # seconds of a call after which no tighter tolerance is tried
 Runs = Callable[[float], Callable[[], tuple[Any, Any]]]
 
 
-def seconds(call: Callable[[], Any]) -> float:
-    """The least CPU time of several calls, after one that compiles."""
+def seconds(call: Callable[[], Any], least: float = LEAST) -> float:
+    """The least CPU time of several calls, after one that compiles.
+
+    - `least`: how long they are repeated (CPU s).
+    """
     jax.block_until_ready(call())
     found, total = [], 0.0
-    while len(found) < CALLS or total < LEAST:
+    while len(found) < CALLS or total < least:
         begun = time.process_time()
         jax.block_until_ready(call())
         found.append(time.process_time() - begun)
