@@ -180,3 +180,41 @@ def test_errors():
     made = pendulum()
     with pytest.raises(ValueError, match=r"DOP853\(\) is for constraints whose forces are ideal"):
         swing(made, made.parameters, method=jaxspark.DOP853())
+
+
+def sticking():
+    """A rod that hangs nearly straight down on a pin that nearly holds it."""
+    return mb.Mechanism(
+        [mb.Body("rod", 1.0, com=(0.5, 0), inertia=1 / 12)],
+        [mb.Planar("motion", "ground", "rod"), mb.Revolute("pin", "ground", "rod")],
+        forces=[mb.JointFriction("dry", "pin", 1.0, radius=0.2, slip_width=1e-4, load_floor=0.01)],
+        gravity=(0, -GRAVITY, 0),
+    )  # fmt: skip
+
+
+def test_newton_sees_friction_whose_load_it_has_yet_to_find():
+    """Of small steps the first iteration, without a load, is not taken for the last."""
+    made = sticking()
+    start = made.state({"motion": [None, None, -np.pi / 2 + 0.05]})
+    motion = swing(made, made.parameters, start, t1=0.2, method=jaxspark.GGL(jaxspark.RadauIIA(3)))
+    # The torque of the weight is that of friction, which grows with the rate.
+    needed = 0.5 * GRAVITY * np.sin(0.05) / (0.2 * np.hypot(GRAVITY, 0.01))
+    rate = -1e-4 * needed / np.sqrt(1 - needed**2)
+    np.testing.assert_allclose(motion.z1[2], rate, rtol=1e-3)
+
+
+def test_a_model_takes_a_method_for_friction():
+    made = sticking()
+    record = jaxspark.fit.record(np.linspace(0, 1, 5), {"q:motion:2": np.linspace(0, 1, 5)})
+    found = mb.model(made, record, ["forces/dry/coefficient"])
+    assert found.method == jaxspark.Lobatto(3)
+
+
+@pytest.mark.parametrize("own", [{"damping": 0.1}, {"armature": 0.1}, {"cut": False}])
+def test_what_a_joint_with_friction_cannot_have(own):
+    with pytest.raises(ValueError, match="'pin'.*has a JointFriction.*such as the Planar or Free"):
+        mb.Mechanism(
+            [mb.Body("rod", 1.0)],
+            [mb.Planar("motion", "ground", "rod"), mb.Revolute("pin", "ground", "rod", **own)],
+            forces=[mb.JointFriction("dry", "pin", 1.0, radius=0.2, **DRY)],
+        )

@@ -96,7 +96,7 @@ class GGLSteps(ImplicitSteps):
         # A shorter step from the same start has nothing before it.
         known = (memory.h != 0) & (memory.t != t)
         multipliers = None
-        if self.method.newton == "gl":
+        if self.method.newton == "gl" or system.friction is not None:
             multipliers = stages.lam[-1], stages.psi[-1]
         ratio = h / jnp.where(known, memory.h, 1)
         before = self.split(memory.x)

@@ -37,7 +37,7 @@ class GGL:
         `Lobatto(3, "C", "C", "C")`.
     - `newton`: at which multipliers the matrix of Newton's iteration is taken: `"g0"`, 0 in the
         first iteration and those just found afterwards; `"gl"`, those of the last step at first;
-        `"fcm"`, 0 always.
+        `"fcm"`, 0 always. With friction the first are those of the last step in any case.
     - `error_norm`: what the error of independent coordinates is measured on: `"positions and
         velocities"`; `"slow motion"`, velocities times the step size; `"positions"` alone.
 

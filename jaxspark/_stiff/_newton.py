@@ -93,6 +93,8 @@ def newton(
     in_velocities = (position / jnp.abs(h) + speed) / jnp.min(weights.z)
     rounding = jnp.maximum(position / jnp.min(weights.y), in_velocities)
     negligible = jnp.maximum(NEGLIGIBLE, ROUNDING * epsilon * rounding)
+    # Friction by a load that is not known yet is seen by no iteration but the second.
+    settled = 1 if system.friction is None else 2
 
     def update(i):
         x, _ = i.x
@@ -101,12 +103,13 @@ def newton(
         return (x - jax.flatten_util.ravel_pytree(found)[0], size(found, h)), size(found)
 
     def verdict(i):
-        change, rate, first = i.size, i.size / i.previous, i.count == 1
+        change, rate, first = i.size, i.size / i.previous, i.count <= settled
         converged = ~first & (rate < 1) & (rate * change <= CONVERGED * (1 - rate))
         at_once = jnp.maximum(AT_ONCE, negligible)
-        converged = converged | (change <= jnp.where(first, at_once, negligible))
+        small = change <= jnp.where(first, at_once, negligible)
+        converged = converged | (small & (i.count >= settled))
         # Rounding errors of stiff forces are seen in velocities first.
-        stalled = (i.count > 2) & (rate >= 0.5) & (i.x[1] <= CONVERGED)
+        stalled = (i.count > settled + 1) & (rate >= 0.5) & (i.x[1] <= CONVERGED)
         return converged | stalled, ~jnp.isfinite(change) | (~first & (rate >= 2))
 
     begin = start, jnp.zeros((), y0.dtype)

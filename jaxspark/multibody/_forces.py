@@ -77,7 +77,8 @@ class Forces:
         if not links or any(tree.links[k].kind != "axis" for k in links):
             raise ValueError(
                 f"Motor {motor.name!r} needs a joint with axes that no loop cuts; "
-                f"{motor.joint!r} is none. Cut another joint by cut=True."
+                f"{motor.joint!r} is none. Cut another joint by cut=True; one with a "
+                "JointFriction is always cut: drive another joint of its body."
             )
         links.sort(key=lambda k: tree.links[k].element)
         return np.array([tree.y_at[k] for k in links]), np.array([tree.z_at[k] for k in links])

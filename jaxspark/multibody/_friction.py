@@ -37,18 +37,22 @@ KINDS: dict[tuple[tuple[str, str], ...], str] = {
 
 
 class JointFriction:
-    """Coulomb's friction in a revolute, spherical or prismatic joint, by its actual reaction.
+    r"""Coulomb's friction in a revolute, spherical or prismatic joint, by its actual reaction.
 
-    The load is the force that the joint transmits. A pin or ball of a `radius` resists turning
-    with the torque `coefficient radius load`, a slide with the force `coefficient load`; that a
-    slide may also jam by torques is left out. Of redundant constraints the load is that of the
-    equations that are kept. Both are smooth where the slip vanishes, see
-    [`jaxspark.dry_friction`][]: a joint that would stick creeps.
+        F = -coefficient N s / sqrt(|s|^2 + slip_width^2),   N = sqrt(|R|^2 + load_floor^2)
 
-    The joint closes a loop: it is a constraint, and has no coordinates. A body that no other joint
-    leads to from the ground needs a [`jaxspark.multibody.Free`][], or in the plane a
-    [`jaxspark.multibody.Planar`][], beside it. Systems with such friction are solved by
-    `Lobatto(3)`, which is then the default.
+    of the slip `s` of the child on the parent and the force `R` that the joint transmits. `F` acts
+    along a slide (N); `radius F` turns a pin or ball (N m). That slides may jam, and pins bend, by
+    torques is left out. Of redundant constraints the load is that of the equations that are kept,
+    while [`jaxspark.multibody.Results`][] have that of minimum norm. A joint that would stick
+    creeps, slower than `slip_width`, and steps resolve that: where too many are needed, a wider one
+    helps, tolerances do not. Frictions of one joint add up.
+
+    The joint closes a loop: it is a constraint, and has no coordinates, damping or motor. A body
+    that no other joint leads to from the ground needs a [`jaxspark.multibody.Free`][] beside it.
+    A [`jaxspark.multibody.Planar`][] in its place bears what acts out of the plane, weight too, so
+    that the joint's load is that in the plane alone. Systems with such friction are solved by
+    `Lobatto(3)`, which is then the default. Robots of files have none: `load` takes no forces.
 
     **Arguments:**
 
@@ -60,7 +64,11 @@ class JointFriction:
         resolve it.
     - `load_floor`: a force far below the usual load (N), positive.
 
-    **Raises:** `ValueError` for numbers that are not finite, negative ones, and widths of zero.
+    **Raises:** `ValueError` for numbers that are not finite, negative ones, and widths of zero;
+    [`jaxspark.multibody.Mechanism`][] for a joint that is not there, or of another kind.
+
+    Source: E. Pennestrì, V. Rossi, P. Salvini & P. P. Valentini, *Review and comparison of dry
+    friction force models*, Nonlinear Dyn. 83 (2016), on Coulomb's law and its smoothing.
     """
 
     bodies: tuple[str, ...] = ()

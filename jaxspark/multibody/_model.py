@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import fit
 from .._explicit import DOP853
+from .._tableau import Lobatto
 from ._channels import Channel, channels_of, DRIVES, Place, places_of
 from ._forces import Forces, Motor
 from ._mechanism import Mechanism
@@ -54,8 +55,8 @@ def model(
     - `start`: where records start; by default the state near the mechanism's guess that shows their
         first samples, [`jaxspark.fit.Start.from_channels`][].
     - `step`: the longest step (s); by default the longest time between two samples.
-    - `others`: further arguments of [`jaxspark.fit.Model`][]. By default `method` is `DOP853()`;
-        for stiff springs take `jaxspark.Gauss(2)`.
+    - `others`: further arguments of [`jaxspark.fit.Model`][]. By default `method` is `DOP853()`,
+        with friction in joints `Lobatto(3)`; for stiff springs take `jaxspark.Gauss(2)`.
 
     **Returns:** a [`jaxspark.fit.Model`][].
 
@@ -83,9 +84,10 @@ def model(
         start = fit.Start.from_channels(*mechanism.state())
     if step is None:
         step = max(float(np.max(np.diff(one.times))) for one in records)
+    method = DOP853() if system.friction is None else Lobatto(3)
     return fit.Model(
         system, observe, with_unknown(tree, unknown), start, step,
-        **({"title": "Identification of a mechanism", "method": DOP853(), **_drawn(mechanism)}
+        **({"title": "Identification of a mechanism", "method": method, **_drawn(mechanism)}
            | others),
     )  # fmt: skip
 

@@ -83,7 +83,8 @@ class Results(eqx.Module):
     - `multipliers`: of couplings and other constraints, shapes `(rows,)`: their forces are minus
         the constraint's derivative times the multiplier.
 
-    Of redundant constraints only sums are determined: multipliers are those of minimum norm.
+    Of redundant constraints only sums are determined: multipliers are those of minimum norm. Loads
+    of a [`jaxspark.multibody.JointFriction`][] there are those of the equations that are kept.
     """
 
     ts: Float[Array, "*times"]

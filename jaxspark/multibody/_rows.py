@@ -90,7 +90,7 @@ class Rows:
         if not links:
             raise ValueError(
                 f"{of!r} is for joint {of.joint!r}, which has no coordinates: there is no such "
-                "joint, or it closes a loop."
+                "joint, or it closes a loop, as those with a JointFriction do."
             )
         links.sort(key=lambda k: tree.links[k].element)
         kinds = {"axis": (1, 1), "ball": (4, 3), "free": (7, 6)}

@@ -172,6 +172,12 @@ def _spanning(
             "are cut or have friction, needs Free(name, 'ground', body)."
         )
     for number, joint in enumerate(joints):
+        if joint.name in cut and (joint.has_forces or joint.cut is False):
+            raise ValueError(
+                f"{joint!r} has a JointFriction, so that it is a constraint without coordinates: "
+                "give damping, stiffness, armature and cut=False to another joint, such as the "
+                "Planar or Free beside it, or use a Spring."
+            )
         if number not in used and joint.has_forces:
             raise ValueError(
                 f"{joint!r} closes a loop, so that its damping, stiffness and armature would do "
