@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import jaxspark
+from benchmarks.core._gradients import differences
 from helpers import thorough
+from jaxspark import multibody as mb
 from mechanisms_of_bodies import four_bar, open_chain, START
 
 
@@ -72,3 +74,25 @@ def test_second_derivatives(which):
     second = jax.jit(jax.jacfwd(jax.grad(along)))(0.0)
     differences = (8 * (slope(h) - slope(-h)) - (slope(2 * h) - slope(-2 * h))) / (12 * h)
     assert abs(second - differences) <= 1e-5 * abs(second)
+
+
+def test_entries_of_an_inertia_are_parameters_of_their_own():
+    """Those below the diagonal, too: the mass matrix and inverse dynamics see the same of them."""
+    inertia = np.array([[0.2, 0.02, -0.01], [0.02, 0.25, 0.03], [-0.01, 0.03, 0.3]])
+    made = mb.Mechanism(
+        [mb.Body("top", 1.0, com=(0.1, 0.2, 0), inertia=inertia)],
+        [mb.Spherical("pin", "ground", "top")],
+    )
+    y, z = made.state({}, {"pin": (1.0, 2.0, 3.0)})
+
+    @jax.jit
+    def end(entries):
+        own = made.parameters["bodies"]["top"] | {"inertia": entries.reshape(3, 3)}
+        args = made.parameters | {"bodies": {"top": own}}
+        options = {"t1": 0.3, "rtol": 1e-12, "atol": 1e-12, "max_steps": 256}
+        return jaxspark.solve(made.system, y, z, args, **options).y1 @ jnp.arange(1.0, 5.0)
+
+    entries = jnp.asarray(inertia).reshape(-1)
+    slope = jax.jit(jax.grad(end))(entries)
+    exact = differences(lambda x: np.asarray(end(jnp.asarray(x)))[None], np.asarray(entries))
+    np.testing.assert_allclose(slope, exact[0], atol=1e-8 * float(jnp.max(jnp.abs(slope))))

@@ -19,7 +19,7 @@ from ._stewart import stewart
 
 
 SECONDS, SAME, DIFFERENT = 0.1, 1e-9, 1e-9
-TIGHT = {"rtol": 1e-12, "atol": 1e-12, "max_steps": 1024}
+TIGHT = {"rtol": 1e-12, "atol": 1e-12, "max_steps": 16384}
 # Steps of Richardson's differences, a share of each parameter.
 STEPS = np.array([4e-3, 2e-3, 1e-3])
 

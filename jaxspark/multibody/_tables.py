@@ -98,7 +98,9 @@ def pseudo_inertia(
 ) -> Float[Array, "n 4 4"]:
     """`[[sum m x x^T, sum m x], [sum m x^T, sum m]]` of bodies, about their frames' origins."""
     trace = jnp.trace(inertia, axis1=-2, axis2=-1)[:, None, None]
-    second = 0.5 * trace * jnp.eye(3, dtype=inertia.dtype)[None] - inertia
+    # Entries are parameters of their own: forces and the mass matrix see their symmetric part.
+    symmetric = 0.5 * (inertia + jnp.swapaxes(inertia, -1, -2))
+    second = 0.5 * trace * jnp.eye(3, dtype=inertia.dtype)[None] - symmetric
     point = jnp.concatenate([com, jnp.ones_like(com[:, :1])], 1)
     return jnp.pad(second, ((0, 0), (0, 1), (0, 1))) + mass[:, None, None] * (
         point[:, :, None] * point[:, None, :]
