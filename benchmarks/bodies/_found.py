@@ -70,6 +70,8 @@ def pair(source: Any, name: str) -> Pair | None:
         return None
     if not model.nv:
         return None
+    # MuJoCo takes centres of mass for the origins of bodies that are this near to them.
+    model.body_ipos[model.body_sameframe == simulator().mjtSameFrame.mjSAMEFRAME_BODY] = 0
     ignore = {what for what, names in refused(model).items() if names} | {"actuators"}
     ours = multibody.load(model, ignore=ignore)
     mujoco = simulator()

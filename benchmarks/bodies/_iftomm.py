@@ -182,11 +182,8 @@ def _angles(mechanism: Any, y: Any) -> Any:
 
 
 def _work(mechanism: Any, y: Any) -> Any:
-    """Of the squeezer's spring and, lost, of its motor."""
-    p = library.PARAMETERS
-    at = mechanism.position("K3", y, (p["sd"], -p["sc"])) - jnp.asarray([p["xc"], p["yc"], 0.0])
-    stretch = jnp.sqrt(jnp.sum(at**2)) - p["l0"]
-    return p["c0"] / 2 * stretch**2 - p["mom"] * mechanism.coordinates(y)["be"][0]
+    """What the squeezer's motor has yet to do; its spring is part of the energy."""
+    return -library.PARAMETERS["mom"] * mechanism.coordinates(y)["be"][0]
 
 
 def _tip(mechanism: Any, y: Any) -> Any:
