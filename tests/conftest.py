@@ -151,14 +151,21 @@ def pytest_terminal_summary(terminalreporter):
             terminalreporter.line(name)
 
 
-# Every compiled program holds memory maps, of which a process may have only so many (65530).
+# Every compiled program holds memory maps, of which a process may have only so many (65530): XLA
+# ends with a segmentation fault at the next one. Counting them takes milliseconds, hence not after
+# every test.
 MOST_MAPS = 30_000
 MAPS = pathlib.Path("/proc/self/maps")
+COUNT_EVERY = 2.0  # seconds
+counted = time.monotonic()
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def forget_compiled():
-    """What was compiled is kept from file to file, until there is too much of it."""
+    """What was compiled is kept from test to test, until there is too much of it."""
+    global counted
     yield
-    if not MAPS.exists() or MAPS.read_bytes().count(b"\n") > MOST_MAPS:
-        jax.clear_caches()
+    if time.monotonic() - counted > COUNT_EVERY:
+        if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
+            jax.clear_caches()
+        counted = time.monotonic()
