@@ -7,6 +7,7 @@ example-robot-data frax gymnasium playground` or folders named by `JAXSPARK_MODE
 from collections.abc import Callable, Iterator
 
 from .._figures import Figure, topic
+from ._batch import batch
 from ._gradients import gradients
 from ._identify import identify
 from ._iftomm import iftomm
@@ -29,6 +30,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Figure]]] = {
     "gradients": gradients,
     "lines": lines,
     "speed": speed,
+    "batch": batch,
     "identify": identify,
 }
 

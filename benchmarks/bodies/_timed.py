@@ -16,6 +16,8 @@ from ._stewart import stewart
 
 
 mujoco: Any = simulator()
+TOLERANCES, ERROR = tuple(10.0 ** (-k / 2) for k in range(10, 22)), 1e-7
+MOST, FINEST = 16384, 1e-11
 
 
 class Timed(NamedTuple):
@@ -30,6 +32,32 @@ class Timed(NamedTuple):
     z: Any
     model: Any
     placed: Callable[..., tuple[np.ndarray, np.ndarray]]
+
+    def end(self, parameters: Any, tolerance: Any, t1: float) -> Any:
+        """What is solved with some of the parameters given, up to `t1`."""
+        args = self.ours.parameters | parameters
+        return jaxspark.solve(
+            self.ours.system,
+            self.y,
+            self.z,
+            args,
+            t1=t1,
+            rtol=tolerance,
+            atol=tolerance,
+            max_steps=MOST,
+        )
+
+    def loosest(self, value: Callable[..., Any], parameters: Any) -> tuple[float, Any]:
+        """The loosest tolerance of coordinates at the end to 1e-7, and these coordinates.
+
+        - `value`: `value(parameters, tolerance)`, the coordinates at the end.
+        """
+        exact, at = value(parameters, jnp.asarray(FINEST)), TOLERANCES[-1]
+        for tolerance in reversed(TOLERANCES):
+            if np.max(np.abs(value(parameters, jnp.asarray(tolerance)) - exact)) > ERROR:
+                break
+            at = tolerance
+        return at, exact
 
 
 def of_file(name: str) -> Timed | None:
