@@ -40,7 +40,12 @@ class Compared(NamedTuple):
 def random(tiny: bool) -> Iterator[Figure]:
     """As many mechanisms as topologies times draws of all their parameters."""
     topologies, draws = (1, 2) if tiny else (TOPOLOGIES, DRAWS)
-    found = [_compared(np.random.default_rng(seed), draws) for seed in range(topologies)]
+    found = []
+    for seed in range(topologies):
+        found.append(x := _compared(np.random.default_rng(seed), draws))
+        words = f"{x.ended}; {x.apart:.1e} apart, constraints {x.residual:.1e}"
+        yield note(f"topology {seed}: of {draws} draws ended", words)
+        jax.clear_caches()
     total, ended = topologies * draws, sum(x.ended for x in found)
     yield note("random mechanisms, with and without loops", f"{total}")
     yield at_least("of these motions that both formulations ended", ended, total, ".0f")
