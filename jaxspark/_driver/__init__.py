@@ -23,4 +23,5 @@ from ._steps import (
     AbstractSteps as AbstractSteps,
     Step as Step,
 )
+from ._sweeps import each_lane as each_lane
 from ._trajectory import trajectory as trajectory

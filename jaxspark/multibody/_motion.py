@@ -148,14 +148,18 @@ class Motion:
             first = self.basis.first[at]
             y = np.concatenate([np.zeros((len(A), 2 * n, Y.shape[2])), Y[at]], 1)
             y = y * weights[at].reshape(len(A), 3 * n, 1)
-            for f in np.unique(first).tolist():
-                rows = A[first == f]
+            found, begins = np.unique(first, return_index=True)
+            for f, begin, end in zip(found, begins, [*begins[1:], len(A)], strict=True):
+                rows = A[begin:end]
                 k, shift = f // LOCAL, (f % LOCAL) * n
-                own = slice(shift, shift + size)
-                Z = np.block([[D[k], E[k]], [E[k].T, D[k + 1]]])[own, own]
-                total += np.einsum("tri,ij,trj->r", rows, Z, rows, optimize=True)
-                rest = y[first == f] - rows @ step.of_parameters[f * n : f * n + size]
-                total += np.einsum("trp,ps,trs->r", rest, covariance, rest, optimize=True)
+                cut = size - shift
+                Z = np.empty((size, size))
+                Z[:cut, :cut], Z[cut:, cut:] = D[k][shift:, shift:], D[k + 1][:shift, :shift]
+                Z[:cut, cut:] = E[k][shift:, :shift]
+                Z[cut:, :cut] = Z[:cut, cut:].T
+                total += np.sum(rows @ Z * rows, (0, 2))
+                rest = y[begin:end] - rows @ step.of_parameters[f * n : f * n + size]
+                total += np.sum(rest @ covariance * rest, (0, 2))
         return total.reshape(3, n)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._blocks import take
+from .._driver import each_lane
 from ..fit._covariance import Information, information
 from ._base import BaseParameters
 from ._mechanism import Mechanism
@@ -93,17 +94,21 @@ def _evaluated(
     tables = _changed(mechanism, bodies, system.prepared(args), change[:inertial])
     t, one = jnp.zeros((), x.dtype), jnp.ones((), x.dtype)
 
-    def torque(x):
-        q, v, a = x
+    def torque(q, v, a):
         of = system.accelerations(t, q, v, one, tables)
         extra = {"armature": a, "damping": v, "friction": jnp.sign(v)}
         more = [own[k] * extra[what] for k, what in enumerate(joints)]
-        return jnp.sum(of.M * a[None, :], 1) - of.h + sum(more, jnp.zeros_like(a))
+        tau = jnp.sum(of.M * a[None, :], 1) - of.h + sum(more, jnp.zeros_like(a))
+        return tau, (tau, of.M)
 
-    tau, J = jax.vmap(lambda x: (torque(x), jax.jacfwd(torque)(x)))(x)
-    states = x[:, 0], x[:, 1], x[:, 2]
-    Y = regressor(mechanism, *states, args=args, bodies=bodies, joints=joints)
-    return tau, J.reshape(*J.shape[:2], -1), Y
+    def at(x):
+        # In reverse, as there are twice as many coordinates and velocities as torques.
+        (Jq, Jv), (tau, M) = jax.jacrev(torque, (0, 1), has_aux=True)(*x)
+        armatures = [own[k] for k, what in enumerate(joints) if what == "armature"]
+        J = jnp.concatenate([Jq, Jv, M + sum(map(jnp.diag, armatures), jnp.zeros_like(M))], 1)
+        return tau, J, regressor(mechanism, *x, args=args, bodies=bodies, joints=joints)
+
+    return each_lane(at)(x)
 
 
 def _changed(mechanism: Mechanism, bodies: tuple[str, ...], tables: Tables, ten: Array) -> Tables:
