@@ -1,5 +1,6 @@
 """Dry friction in joints by their reactions, against closed forms and equations written by hand."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -64,7 +65,7 @@ def test_results_balance():
     """What the pin exerts: the load, and friction of this load; with weight it is the motion."""
     made = pendulum()
     y, z = made.state({"motion": [None, None, 0.7]}, {"motion": [None, None, -1.5]})
-    found = made.results((0.0, y, z))
+    found = eqx.filter_jit(made.results)((0.0, y, z))
     pin, rod = found.transmitted["pin"], found.bodies["rod"]
     weight = jnp.array([0.0, -GRAVITY * MASS, 0.0])
     assert np.allclose(pin.force + weight, MASS * rod.com_acceleration, rtol=0, atol=1e-12)

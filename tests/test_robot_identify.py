@@ -1,10 +1,12 @@
 """Base parameters from torques: values, intervals, what is not told."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxspark import fit, multibody as mb
+from jaxspark.multibody._search import Search
 from jaxspark.multibody._splines import basis, evaluated, fitted
 from jaxspark.multibody._tridiagonal import Tridiagonal
 from mechanisms_of_bodies import four_bar, open_chain
@@ -108,6 +110,55 @@ def test_what_one_torque_does_not_tell(truth):
     assert np.max(np.abs(found.vector - true)[told] / errors) < 4
 
 
+def test_what_nothing_tells_stays(truth):
+    """The damping of a joint whose torque is not measured is as it was, and called not told."""
+    robot, states, tau = truth
+    record = arm_record(TIMES[:300], states[:, :300], tau[:300], 0)
+    for name in ("j1", "j3"):
+        channels = {k: x for k, x in record.channels.items() if k != f"tau:{name}"}
+        found = mb.identify(robot, fit.record(record.times, channels), intervals=24)
+        at = found.names.index(f"{name}.damping")
+        damping = float(robot.parameters["joints"][name]["damping"][0])
+        assert abs(found.vector[at] - damping) <= 1e-12
+        assert not np.isfinite(found.errors[f"{name}.damping"])
+
+
+def test_forces_have_their_times_and_may_have_forward_derivatives_alone():
+    def force(t, x, v, args):
+        del x, v, args
+        size = jax.lax.while_loop(lambda s: s < 2.5, lambda s: s + 1, 0 * t)
+        return size * jnp.sin(2 * t) * jnp.array([1.0, 0, 0])
+
+    cart = mb.Mechanism(
+        [mb.Body("cart", 2.0, inertia=0.1)],
+        [mb.Prismatic("rail", "ground", "cart", axis=(1, 0, 0))],
+        forces=[mb.PointForce("wind", "cart", force)],
+    )
+    times, rng = np.linspace(0, 4, 200), np.random.default_rng(0)
+    q, tau = np.sin(3 * times), -18 * np.sin(3 * times) - 3 * np.sin(2 * times)
+    noisy = {
+        "q:rail": q + 1e-4 * rng.normal(size=200),
+        "tau:rail": tau + 0.01 * rng.normal(size=200),
+    }
+    found = mb.identify(cart, fit.record(times, noisy))
+    assert abs(found.vector[0] - 2.0) < 4 * found.errors[found.names[0]] < 0.02
+
+
+def test_finer_splines_that_fail_leave_the_coarser_ones(truth, monkeypatch):
+    robot, states, tau = truth
+    record, runs = arm_record(TIMES[:300], states[:, :300], tau[:300], 0), []
+    run = Search.run
+
+    def second_fails(self):
+        runs.append(self)
+        if len(runs) == 2:
+            raise RuntimeError
+        run(self)
+
+    monkeypatch.setattr(Search, "run", second_fails)
+    assert mb.identify(robot, record).search is runs[0]
+
+
 def test_offsets_currents_and_intervals_by_themselves(truth):
     robot, states, tau = truth
     record = arm_record(TIMES[:300], states[:, :300], tau[:300], 3)
@@ -127,11 +178,24 @@ def columns(robot, **others):
     return fit.record(0.02 * np.arange(count), {**values, **others})
 
 
+def skate():
+    """A blade that three joints would move in a plane."""
+    bodies = [mb.Body(name, 1.0, inertia=0.1) for name in ("x", "y", "blade")]
+    joints = [
+        mb.Prismatic("along", "ground", "x", axis=(1, 0, 0)),
+        mb.Prismatic("across", "x", "y", axis=(0, 1, 0)),
+        mb.Revolute("turn", "y", "blade"),
+    ]
+    edge = mb.KnifeEdge("edge", "ground", "blade", at=(0.2, 0, 0))
+    return mb.Mechanism(bodies, joints, constraints=[edge])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: mb.identify(four_bar(), columns(four_bar())), "closes loops"),
         (lambda: mb.identify(open_chain(), columns(arm())), "has joints with quaternions"),
+        (lambda: mb.identify(skate(), columns(skate())), "has constraints of velocities"),
         (lambda: mb.identify(arm(), columns(arm())), "has no torques"),
         (
             lambda: mb.identify(arm(), fit.record([0.0, 1.0], {"tau:j1": [0.0, 1.0]})),

@@ -63,8 +63,9 @@ def identify(
 
     **Returns:** a [`jaxspark.multibody.Identification`][].
 
-    **Raises:** `ValueError` for loops, joints with quaternions, a joint whose coordinate is not
-    measured, or columns that are unknown; `RuntimeError` if the iteration does not converge.
+    **Raises:** `ValueError` for loops, constraints of velocities, joints with quaternions, a joint
+    whose coordinate is not measured, or columns that are unknown; `RuntimeError` if the iteration
+    does not converge.
 
     Source: M. Gautier, *Numerical calculation of the base inertial parameters of robots* (1991);
     J. Swevers, C. Ganseman, D. B. Tukel, J. De Schutter & H. Van Brussel, *Optimal robot excitation
@@ -99,7 +100,13 @@ def _searched(
         search = Search(torques, motions, offsets)
         if best is not None:
             search.change = best.change.copy()
-        search.run()
+        try:
+            search.run()
+        except (RuntimeError, ValueError):
+            if best is None:
+                raise
+            # Splines that the samples are too few for.
+            return best
         if intervals is not None:
             return search
         if best is not None and search.score >= best.score:
@@ -115,8 +122,10 @@ def _searched(
 
 def _require_open(mechanism: Mechanism) -> None:
     tree = mechanism.tree
-    if mechanism.loops.count or len(tree.turned):
-        what = "closes loops" if mechanism.loops.count else "has joints with quaternions"
+    held = mechanism.loops.count or mechanism.rolling.names
+    if held or len(tree.turned):
+        loops = "closes loops" if mechanism.loops.count else "has constraints of velocities"
+        what = loops if held else "has joints with quaternions"
         raise ValueError(
             f"multibody.identify is for joints along axes without loops, and the mechanism {what}: "
             "fit simulated motions, multibody.model and fit.estimate."

@@ -42,7 +42,7 @@ class Samples(NamedTuple):
 class Step(NamedTuple):
     """The least-squares problem for parameters that is left, and how coefficients follow.
 
-    - `S`, `b`: `S dp = b`.
+    - `S`, `b`: `S dp = b`; `squares`: what the diagonal of `S` would be if the motion were known.
     - `of_motion`, `of_parameters`: the change of coefficients is the first less the second times
         that of parameters.
     - `factors`: of the normal matrix of the coefficients.
@@ -50,6 +50,7 @@ class Step(NamedTuple):
 
     S: Float[np.ndarray, "p p"]
     b: Float[np.ndarray, " p"]
+    squares: Float[np.ndarray, " p"]
     of_motion: Float[np.ndarray, "k m"]
     of_parameters: Float[np.ndarray, "k m p"]
     factors: Tridiagonal
@@ -125,9 +126,10 @@ class Motion:
         diagonal.reshape(-1)[self.basis.count * n :] = 1.0
         factors = Tridiagonal(D, E)
         found = factors.solve(right.reshape(blocks, size, p + 1)).reshape(-1, p + 1)
+        squares = np.diag(S).copy()
         S -= right[:, :p].T @ found[:, :p]
         b -= right[:, :p].T @ found[:, p]
-        return Step(S, b, found[:, p], found[:, :p], factors)
+        return Step(S, b, squares, found[:, p], found[:, :p], factors)
 
     def move(self, step: Step, change: np.ndarray) -> None:
         """Change the coefficients as a step of the parameters says."""

@@ -52,13 +52,14 @@ class Torques:
         self.chosen = np.array([base.names.index(name) for name in base.chosen], int)
 
     def __call__(
-        self, states: np.ndarray, change: np.ndarray
+        self, times: np.ndarray, states: np.ndarray, change: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Torques, derivatives by states, and by base parameters.
 
         **Arguments:**
 
-        - `states`: shape `(3, times, n)`; `change`: of the base parameters from those of `args`.
+        - `times`, `states`: shapes `(times,)` and `(3, times, n)`; `change`: of the base parameters
+            from those of `args`.
         """
         x, parts = np.swapaxes(states, 0, 1), []
         full = np.zeros(len(self.base.names))
@@ -66,8 +67,11 @@ class Torques:
         for k in range(0, len(x), AT_ONCE):
             some = x[k : k + AT_ONCE]
             # One program for all.
-            padded = np.concatenate([some, np.repeat(some[-1:], AT_ONCE - len(some), 0)])
-            found = _evaluated(*self.static, jnp.asarray(padded), jnp.asarray(full), self.args)
+            padded = [
+                jnp.asarray(np.concatenate([of, np.repeat(of[-1:], AT_ONCE - len(of), 0)]))
+                for of in (times[k : k + AT_ONCE], some)
+            ]
+            found = _evaluated(*self.static, *padded, jnp.asarray(full), self.args)
             parts.append([np.asarray(part)[: len(some)] for part in found])
         tau, J, Y = (np.concatenate(part) for part in zip(*parts, strict=True))
         return tau, J, Y[:, :, self.chosen]
@@ -79,6 +83,7 @@ def _evaluated(
     system: Any,
     bodies: tuple[str, ...],
     joints: tuple[str, ...],
+    times: Float[Array, " times"],
     x: Float[Array, "times 3 n"],
     change: Float[Array, " p"],
     args: Any,
@@ -92,23 +97,27 @@ def _evaluated(
     inertial = len(TEN) * len(bodies)
     own = change[inertial:].reshape(len(joints), x.shape[2])
     tables = _changed(mechanism, bodies, system.prepared(args), change[:inertial])
-    t, one = jnp.zeros((), x.dtype), jnp.ones((), x.dtype)
+    one = jnp.ones((), x.dtype)
 
-    def torque(q, v, a):
+    def torque(t, q, v, a):
         of = system.accelerations(t, q, v, one, tables)
         extra = {"armature": a, "damping": v, "friction": jnp.sign(v)}
         more = [own[k] * extra[what] for k, what in enumerate(joints)]
         tau = jnp.sum(of.M * a[None, :], 1) - of.h + sum(more, jnp.zeros_like(a))
         return tau, (tau, of.M)
 
-    def at(x):
+    def at(t, x):
         # In reverse, as there are twice as many coordinates and velocities as torques.
-        (Jq, Jv), (tau, M) = jax.jacrev(torque, (0, 1), has_aux=True)(*x)
+        try:
+            (Jq, Jv), (tau, M) = jax.jacrev(torque, (1, 2), has_aux=True)(t, *x)
+        except ValueError:
+            # A force with a loop whose length is open has none.
+            (Jq, Jv), (tau, M) = jax.jacfwd(torque, (1, 2), has_aux=True)(t, *x)
         armatures = [own[k] for k, what in enumerate(joints) if what == "armature"]
         J = jnp.concatenate([Jq, Jv, M + sum(map(jnp.diag, armatures), jnp.zeros_like(M))], 1)
         return tau, J, regressor(mechanism, *x, args=args, bodies=bodies, joints=joints)
 
-    return each_lane(at)(x)
+    return each_lane(at)(times, x)
 
 
 def _changed(mechanism: Mechanism, bodies: tuple[str, ...], tables: Tables, ten: Array) -> Tables:
@@ -185,7 +194,7 @@ class Search:
 
     def _linearised(self, motion: Motion) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         states = motion.states()
-        tau, J, Y = self.torques(states, self.change[: self.size])
+        tau, J, Y = self.torques(motion.samples.times, states, self.change[: self.size])
         if len(self.offsets):
             extra = np.zeros((*Y.shape[:2], len(self.offsets)))
             extra[:, self.offsets, np.arange(len(self.offsets))] = 1.0
@@ -195,7 +204,7 @@ class Search:
 
     def _iterate(self) -> float:
         count = len(self.change)
-        S, b, kept = np.zeros((count, count)), np.zeros(count), []
+        S, b, whole, kept = np.zeros((count, count)), np.zeros(count), np.zeros(count), []
         squares, samples = np.zeros_like(self.sigma), np.zeros_like(self.sigma)
         self.predicted = []
         for motion in self.motions:
@@ -206,14 +215,14 @@ class Search:
             samples += np.sum(np.isfinite(left), 0)
             left = np.nan_to_num(left)
             step = motion.step(J, Y, left, weights)
-            S, b = S + step.S, b + step.b
+            S, b, whole = S + step.S, b + step.b, whole + step.squares
             kept.append((motion, J, Y, weights, step))
             self.predicted.append(shown)
-        size = np.sqrt(np.maximum(np.diag(S), 0))
-        size = np.where(size > 0, size, 1.0)
+        # Of what the motion takes for itself no more than rounding errors may be left.
+        size = np.where(whole > 0, np.sqrt(whole), 1.0)
         values, vectors = np.linalg.eigh((S + S.T) / 2 / size / size[:, None])
         root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T * size
-        self.told = information(root, rtol=RTOL)
+        self.told = information(root, size, rtol=RTOL)
         covariance = self.told.covariance()
         change = covariance @ b
         used = np.zeros_like(self.sigma)
@@ -235,4 +244,6 @@ class Search:
         self.score = float(np.sum(samples * logs))
         self.sigma = np.where(samples > 0, np.maximum(new, self.floor), np.nan)
         errors = np.sqrt(np.maximum(np.diag(covariance), 0))
-        return float(np.max(np.abs(change) / np.where(errors > 0, errors, np.inf), initial=0))
+        # What nothing tells has errors and changes of rounding alone.
+        errors = np.where(errors * size > RTOL, errors, np.inf)
+        return float(np.max(np.abs(change) / errors, initial=0))
