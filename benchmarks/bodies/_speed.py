@@ -67,6 +67,8 @@ def _measured(name: str, timed: Timed, wanted: tuple[Any, ...], least: float) ->
     what = f"{name}: {t1:g} s of motion to {ERROR:g}, {int(steps)} steps"
     yield _line(f"{what}: CPU ms", 1e3 * spent, wanted[0])
     yield from _beside_ours(name, timed, reached, exact, spent, t1)
+    # A first call finds nothing that was traced before.
+    jax.clear_caches()
     slope, first_slope = _first(gradient, bodies)
     both_spent = seconds(lambda: slope(bodies, at), least)
     by = f"{what}: value and gradient by all masses, centres and inertias, over value"

@@ -111,7 +111,7 @@ def _evaluated(
         try:
             (Jq, Jv), (tau, M) = jax.jacrev(torque, (1, 2), has_aux=True)(t, *x)
         except ValueError:
-            # A force with a loop whose length is open has none.
+            # Through a force with a `while_loop` there is no reverse mode.
             (Jq, Jv), (tau, M) = jax.jacfwd(torque, (1, 2), has_aux=True)(t, *x)
         armatures = [own[k] for k, what in enumerate(joints) if what == "armature"]
         J = jnp.concatenate([Jq, Jv, M + sum(map(jnp.diag, armatures), jnp.zeros_like(M))], 1)
